@@ -1,0 +1,12 @@
+//! straggler finds goroutines left behind in Go source.
+//!
+//! The rooms of the house, in the order in which they may use each other, are listed in
+//! `docs/ARCHITECTURE.md`; a module uses only modules declared above it here.
+
+#![forbid(unsafe_code)]
+
+pub mod source;
+
+pub mod diagnostic;
+
+pub mod syntax;
