@@ -10,3 +10,5 @@ pub mod source;
 pub mod diagnostic;
 
 pub mod syntax;
+
+pub mod index;
