@@ -11,4 +11,6 @@ pub mod diagnostic;
 
 pub mod syntax;
 
+pub mod project;
+
 pub mod index;

@@ -1,0 +1,194 @@
+//! Paths of a command line (or an editor's workspace) to an immutable [`Snapshot`]: files, packages
+//! as Go's build would form them, modules with their selected versions, and dependencies on demand.
+//!
+//! [`load`] is the only reading of sources, and this room the only one that knows the disk. It
+//! cannot fail: what cannot be read becomes a [`Note`], and the rest of the run goes on. It runs no
+//! program and uses no network. Of a file's syntax it knows the header alone (build constraint,
+//! package clause, imports); it must never know what a declaration is, nor what is done with a file.
+//!
+//! ```text
+//! paths, overlays --walk--> directories --read--> files --header--> views --> Snapshot
+//!                                                        go.mod, go.work, vendor, cache --> dependency()
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::diagnostic::Note;
+use crate::source::{FileId, SourceText};
+use crate::syntax::Symbol;
+
+mod dependency;
+mod header;
+mod read;
+mod version;
+mod view;
+mod walk;
+
+pub use dependency::{DependencySource, Importer};
+pub use version::{GoVersion, Version};
+pub use view::{Build, Tests, View};
+
+/// What a run reads, and where it looks for the sources of dependencies. Holds everything of the
+/// environment that matters, so that [`load`] itself asks for none of it.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// The working directory, absolute: relative paths start here.
+    pub cwd: PathBuf,
+    /// What to analyse: files, directories (with all below them), `dir/...`, import paths of the
+    /// module at `cwd`. Empty means `.`.
+    pub paths: Vec<PathBuf>,
+    /// Bytes that stand in for a file, by absolute path; the file need not exist.
+    pub overlays: BTreeMap<PathBuf, Vec<u8>>,
+    /// The root of a Go installation, for the sources of the standard library.
+    pub goroot: Option<PathBuf>,
+    /// The module cache.
+    pub module_cache: Option<PathBuf>,
+    /// Files larger than this are skipped, with a note.
+    pub max_file_bytes: u64,
+}
+
+impl LoadOptions {
+    /// Analyses `paths` as seen from `cwd`, without a standard library or module cache.
+    pub fn new(cwd: impl Into<PathBuf>, paths: Vec<PathBuf>) -> LoadOptions {
+        LoadOptions {
+            cwd: cwd.into(),
+            paths,
+            overlays: BTreeMap::new(),
+            goroot: None,
+            module_cache: None,
+            max_file_bytes: DEFAULT_MAX_FILE_BYTES,
+        }
+    }
+}
+
+/// The default of [`LoadOptions::max_file_bytes`]: 4 MiB.
+pub const DEFAULT_MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// A Go file and its text.
+#[derive(Debug)]
+pub struct SourceFile {
+    /// Its number in the snapshot.
+    pub id: FileId,
+    /// Its absolute path, symbolic links not resolved.
+    pub path: PathBuf,
+    /// Its path as shown to people: relative to the working directory where that is shorter, `/`
+    /// between elements.
+    pub display: String,
+    /// Its text.
+    pub text: SourceText,
+    /// Whether its name ends in `_test.go`.
+    pub test: bool,
+}
+
+/// A package of the run: an index into [`Snapshot::packages`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PackageId(pub u32);
+
+/// A module of the run: an index into [`Snapshot::modules`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModuleId(pub u32);
+
+/// The files of one directory that one build configuration compiles together.
+#[derive(Clone, Debug)]
+pub struct Package {
+    /// Its number in the snapshot.
+    pub id: PackageId,
+    /// Its import path; that of external tests ends in `_test`, as `go list -test` has it.
+    pub import_path: Symbol,
+    /// The name in its package clauses; `_` if no file has one.
+    pub name: Symbol,
+    /// Its directory, absolute.
+    pub dir: PathBuf,
+    /// The module that it belongs to.
+    pub module: Option<ModuleId>,
+    /// How its imports are resolved.
+    pub importer: Importer,
+    /// The build configuration.
+    pub view: View,
+    /// All files of the package in this view, by path.
+    pub files: Vec<FileId>,
+    /// The files whose functions are reported from this view: asked for by the user, and reported
+    /// from no other view. May be empty.
+    pub report: Vec<FileId>,
+    /// For external tests: the package with its in-package tests, which an import of the
+    /// package under test denotes here.
+    pub under_test: Option<PackageId>,
+}
+
+/// A module with a go.mod that holds files of the run.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its number in the snapshot.
+    pub id: ModuleId,
+    /// Its module path; empty if its go.mod has none.
+    pub path: String,
+    /// The directory of its go.mod, absolute.
+    pub dir: PathBuf,
+    /// The language version of its `go` line.
+    pub go: Option<GoVersion>,
+    /// The selected version of each module in the build list; modules replaced by a directory, or
+    /// by a module of another path, have none.
+    versions: Arc<BTreeMap<String, Version>>,
+}
+
+impl Module {
+    /// The version of the module `path` that a build of this module selects, where it is known.
+    pub fn version(&self, path: &str) -> Option<&Version> {
+        self.versions.get(path)
+    }
+}
+
+/// What [`load`] read. Immutable; look-ups of dependencies are memoised inside.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The files of the run, by path; [`FileId`] is the index. Files of dependencies are not here.
+    pub files: Vec<Arc<SourceFile>>,
+    /// The packages of the run, by directory, base views first.
+    pub packages: Vec<Package>,
+    /// The modules of the run, by directory.
+    pub modules: Vec<Module>,
+    /// What could not be read, by path.
+    pub notes: Vec<Note>,
+    dependencies: dependency::Dependencies,
+}
+
+impl Snapshot {
+    /// A file of the run or of a dependency.
+    ///
+    /// Numbers of dependency files depend on the order in which they were asked for: nothing that
+    /// is printed may be sorted by them.
+    pub fn file(&self, id: FileId) -> Arc<SourceFile> {
+        match self.files.get(id.0 as usize) {
+            Some(file) => Arc::clone(file),
+            None => self.dependencies.file(id),
+        }
+    }
+
+    /// A package of the run.
+    pub fn package(&self, id: PackageId) -> &Package {
+        &self.packages[id.0 as usize]
+    }
+
+    /// A module of the run.
+    pub fn module(&self, id: ModuleId) -> &Module {
+        &self.modules[id.0 as usize]
+    }
+
+    /// The sources that `import_path` denotes in a file of `from`: base view, without tests.
+    /// `None` if they are not there, and for `C` and `unsafe`. Read when first asked for.
+    pub fn dependency(&self, from: Importer, import_path: Symbol) -> Option<Arc<DependencySource>> {
+        self.dependencies.find(self, from, import_path)
+    }
+
+    /// The import paths that were asked for and not found, sorted.
+    pub fn missing_dependencies(&self) -> Vec<String> {
+        self.dependencies.missing()
+    }
+}
+
+/// Reads all that `options` names.
+pub fn load(options: &LoadOptions) -> Snapshot {
+    walk::load(options)
+}
