@@ -9,8 +9,18 @@ pub mod source;
 
 pub mod diagnostic;
 
+pub mod config;
+
 pub mod syntax;
 
 pub mod project;
 
 pub mod index;
+
+pub mod rules;
+
+pub mod analysis;
+
+pub mod output;
+
+pub mod cli;

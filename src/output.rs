@@ -1,0 +1,40 @@
+//! A report, a page or the table of rules as bytes: one file for each format.
+//!
+//! Everything here writes to what it is given and knows neither the terminal nor the command line.
+//! What is meant for people is written with ANSI styles; who calls strips them where they are not
+//! wanted. Text that comes from the outside (names, excerpts, messages that quote them) passes
+//! `visible` on its way, whatever the target, so that it can never steer a terminal or forge a line.
+
+mod concise;
+mod human;
+mod json;
+mod notes;
+mod pages;
+mod visible;
+
+pub use concise::write as write_concise;
+pub use human::write as write_human;
+pub use json::write as write_json;
+pub use notes::{write as write_notes, write_summary};
+pub use pages::{write_page, write_rules, write_rules_json};
+pub use visible::in_line;
+
+use crate::diagnostic::{Confidence, Severity};
+
+/// The word for a severity, in every format.
+fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}
+
+/// The word for a confidence, in every format.
+fn confidence_name(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::High => "high",
+        Confidence::Medium => "medium",
+        Confidence::Low => "low",
+    }
+}

@@ -1,0 +1,158 @@
+//! The rules: what each one is, and the judgement that it passes.
+//!
+//! A rule is two files and one line here: its page `rules/<rule-id>.md`, which says what it is and
+//! carries its examples, and its module `src/rules/<rule_id>.rs`, which holds a `RULE` and the
+//! check. A rule never uses another rule, never reads the disk, and never prints. What it does
+//! not know counts as benign: without evidence there is no finding.
+//!
+//! ```ignore
+//! pub const RULE: Rule =
+//!     Rule { page: include_str!("../../rules/nil-channel.md"), check: Check::Function(check) };
+//!
+//! fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) { ... }
+//! ```
+
+use std::sync::{Arc, LazyLock};
+
+pub mod page;
+pub mod selection;
+
+use crate::diagnostic::Finding;
+use crate::index::{BodyInfo, Func, FuncId, Index, PackageId};
+use crate::source::{Location, Span};
+use crate::syntax::File;
+use page::Page;
+
+/// All rules, sorted by id.
+pub const ALL: &[Rule] = &[];
+
+/// A rule: what it is and how it judges.
+pub struct Rule {
+    /// The text of `rules/<rule-id>.md`.
+    pub page: &'static str,
+    /// What it looks at.
+    pub check: Check,
+}
+
+/// What a rule looks at, and so what has to be run again when something changes.
+#[derive(Clone, Copy)]
+pub enum Check {
+    /// One declared function or method at a time, with the literals in it.
+    Function(fn(&FunctionCx<'_>, &mut Vec<Finding>)),
+    /// One package in one view.
+    Package(fn(&PackageCx<'_>, &mut Vec<Finding>)),
+}
+
+/// What a check of a package knows.
+#[derive(Clone, Copy)]
+pub struct PackageCx<'a> {
+    /// The page of the rule that is checked.
+    pub page: &'static Page,
+    /// Names and types.
+    pub index: &'a Index<'a>,
+    /// The package.
+    pub package: PackageId,
+}
+
+/// What a check of a function knows.
+#[derive(Clone, Copy)]
+pub struct FunctionCx<'a> {
+    /// What is known of its package.
+    pub package: PackageCx<'a>,
+    /// The function.
+    pub func: FuncId,
+}
+
+impl<'a> PackageCx<'a> {
+    /// A finding of this rule, with the severity and confidence of its page: its labels, its
+    /// reasons and a defect other than the primary place are for the check to fill in.
+    pub fn finding(&self, primary: Location, label: &str, message: String) -> Finding {
+        Finding {
+            rule: self.page.id,
+            severity: self.page.severity,
+            confidence: self.page.confidence,
+            message,
+            primary,
+            primary_label: label.to_owned(),
+            labels: Vec::new(),
+            why: String::new(),
+            help: String::new(),
+            fixes: Vec::new(),
+            defect: primary,
+        }
+    }
+}
+
+impl<'a> FunctionCx<'a> {
+    /// Names and types.
+    pub fn index(&self) -> &'a Index<'a> {
+        self.package.index
+    }
+
+    /// The declaration of the function.
+    pub fn declared(&self) -> &'a Func {
+        self.package.index.func(self.func)
+    }
+
+    /// The tree of the function's file.
+    pub fn file(&self) -> &'a Arc<File> {
+        self.package.index.file_of(self.func)
+    }
+
+    /// Names and types in the function.
+    pub fn body(&self) -> &'a BodyInfo {
+        self.package.index.body(self.func)
+    }
+
+    /// A place in the function's file.
+    pub fn location(&self, span: Span) -> Location {
+        Location { file: self.declared().file, span }
+    }
+
+    /// As [`PackageCx::finding`], at a place in the function's file.
+    pub fn finding(&self, primary: Span, label: &str, message: String) -> Finding {
+        self.package.finding(self.location(primary), label, message)
+    }
+}
+
+/// A set of rules that belong together: `--select` takes its id too.
+pub struct Group {
+    /// Its name, in kebab-case.
+    pub id: &'static str,
+    /// What the rules of it have in common.
+    pub title: &'static str,
+}
+
+/// All groups, in the order in which they are shown.
+pub const GROUPS: &[Group] = &[
+    Group { id: "stuck", title: "a goroutine that nothing will ever wake" },
+    Group { id: "watch", title: "things that run until they are stopped" },
+    Group { id: "handoff", title: "what two sides still share after one has left" },
+    Group { id: "context", title: "blocking where no cancellation reaches" },
+];
+
+/// A rule whose page has been read.
+pub struct Entry {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Its page.
+    pub page: Page,
+}
+
+/// All rules with their pages, sorted by id.
+pub fn registry() -> &'static [Entry] {
+    static REGISTRY: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+        let entry = |rule: &'static Rule| Entry {
+            page: Page::parse(rule.page)
+                .unwrap_or_else(|error| panic!("pages are tested to parse: {error}")),
+            rule,
+        };
+        ALL.iter().map(entry).collect()
+    });
+    &REGISTRY
+}
+
+/// The rule called `id`.
+pub fn find(id: &str) -> Option<&'static Entry> {
+    registry().iter().find(|entry| entry.page.id == id)
+}
