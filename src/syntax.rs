@@ -11,6 +11,12 @@
 
 pub mod ast;
 mod intern;
+mod lower;
+mod parse;
+mod print;
 
 pub use ast::*;
 pub use intern::Symbol;
+pub use lower::MAX_DEPTH;
+pub use parse::parse;
+pub use print::print;

@@ -223,7 +223,9 @@ pub enum ExprKind {
     FuncLit(Box<FuncLit>),
     /// `(x)`.
     Paren(ExprId),
-    /// `x.name`: a field, method, qualified identifier or method expression.
+    /// `x.name`: a field, method, qualified identifier or method expression. Chains of selectors,
+    /// calls and indices nest to the left without bound, as those of operators do: walk them in a
+    /// loop. All other nesting is at most `MAX_DEPTH` deep, so recursion over it is safe.
     Selector {
         /// `x`.
         base: ExprId,

@@ -1,1 +1,3 @@
-fn main() {}
+//! The one test binary: each module is an area.
+
+mod syntax;

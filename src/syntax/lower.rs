@@ -1,0 +1,348 @@
+//! tree-sitter's tree to ours, in one pass over a cursor.
+//!
+//! The walk is a post-order traversal with its own stack, so that no nesting can exhaust the
+//! machine's. What a node's children became waits on a stack of [`Item`]s; when the walk leaves the
+//! node, a *reduction* named after the production takes them off and leaves one item. Kinds that
+//! only group (`expression_list`) are not reduced: their children are read by the node above.
+//! Nothing here looks at what a name means, and nothing survives of tree-sitter's tree.
+//!
+//! Children are told apart by their kinds and by the tokens between them, not by the grammar's
+//! field names: asking tree-sitter for those costs more than all the rest.
+
+mod decls;
+mod exprs;
+mod kinds;
+mod stmts;
+mod types;
+
+use rustc_hash::FxHashMap;
+use tree_sitter::{Node, Tree};
+
+use crate::source::{SourceText, Span};
+use crate::syntax::{
+    Case, CommClause, Decl, DeclId, Element, Expr, ExprId, ExprKind, Field, File, Ident, Import,
+    InterfaceElem, Param, Stmt, StmtId, StmtKind, Symbol, SyntaxError, TypeParam,
+};
+use kinds::Kind;
+
+/// How deep nodes of our tree may nest. Chains that nest to the left (`a + b + c`, `a.b().c()`) and
+/// `else if` ladders do not count, since those who read the tree walk them in loops; for all other
+/// nodes this is what makes their recursion safe. The deepest file of Go's own tree has 60.
+pub const MAX_DEPTH: u32 = 1_000;
+
+/// Fills a [`File`] from one or several trees.
+pub(super) struct Lowering<'s> {
+    bytes: &'s [u8],
+    /// Where the tree's text starts in the file.
+    base: u32,
+    names: FxHashMap<&'s [u8], Symbol>,
+    pub(super) package: Option<Ident>,
+    pub(super) imports: Vec<Import>,
+    pub(super) decls: Vec<Decl>,
+    pub(super) top_level: Vec<DeclId>,
+    pub(super) comments: Vec<Span>,
+    pub(super) errors: Vec<SyntaxError>,
+    exprs: Vec<Expr>,
+    stmts: Vec<Stmt>,
+    /// Whether this tree's nesting was cut: said once for each.
+    too_deep: bool,
+}
+
+/// What a child became.
+struct Item {
+    kind: Kind,
+    span: Span,
+    value: Value,
+}
+
+/// The part of an item that its kind and span do not tell.
+enum Value {
+    None,
+    Expr(ExprId),
+    Stmt(StmtId),
+    Decls(Box<[DeclId]>),
+    Decl(DeclId),
+    Args(Box<[ExprId]>, bool),
+    Params(Box<[Param]>),
+    TypeParams(Box<[TypeParam]>),
+    Fields(Box<[Field]>),
+    Method(Box<InterfaceElem>),
+    Elements(Box<[Element]>),
+    Element(Element),
+    Case(Box<Case>),
+    Comm(Box<CommClause>),
+}
+
+/// A node whose children are being walked.
+struct Frame {
+    kind: Kind,
+    span: Span,
+    /// Where its children's items start.
+    items: usize,
+    depth: u32,
+}
+
+impl<'s> Lowering<'s> {
+    /// An empty file over `source`.
+    pub(super) fn new(source: &'s SourceText) -> Lowering<'s> {
+        let bytes = source.bytes();
+        Lowering {
+            bytes,
+            base: 0,
+            names: FxHashMap::default(),
+            package: None,
+            imports: Vec::new(),
+            decls: Vec::new(),
+            top_level: Vec::new(),
+            comments: Vec::new(),
+            errors: Vec::new(),
+            exprs: Vec::with_capacity(bytes.len() / 8),
+            stmts: Vec::with_capacity(bytes.len() / 40),
+            too_deep: false,
+        }
+    }
+
+    /// Adds what `tree` holds; its text starts at `base` of the file.
+    pub(super) fn add(&mut self, tree: &Tree, base: u32) {
+        self.base = base;
+        self.too_deep = false;
+        let table = Kind::table();
+        let mut cursor = tree.walk();
+        let mut items: Vec<Item> = Vec::with_capacity(256);
+        let mut frames: Vec<Frame> = Vec::with_capacity(64);
+        loop {
+            let node = cursor.node();
+            let kind = table.get(node.kind_id() as usize).copied().unwrap_or(Kind::Error);
+            if let Some(frame) = self.enter(node, kind, &mut items, frames.last()) {
+                if cursor.goto_first_child() {
+                    frames.push(frame);
+                    continue;
+                }
+                self.leave(&frame, &mut items);
+            }
+            while !cursor.goto_next_sibling() {
+                let Some(frame) = frames.pop() else { return };
+                self.leave(&frame, &mut items);
+                cursor.goto_parent();
+            }
+        }
+    }
+
+    /// Takes a leaf at once; gives the frame of anything else.
+    fn enter(
+        &mut self,
+        node: Node,
+        kind: Kind,
+        items: &mut Vec<Item>,
+        parent: Option<&Frame>,
+    ) -> Option<Frame> {
+        if kind == Kind::Noise && !node.is_missing() {
+            return None;
+        }
+        let span =
+            Span::new(self.base + node.start_byte() as u32, self.base + node.end_byte() as u32);
+        if span.start == span.end && node.is_missing() {
+            self.error_absent(&node, span);
+            if node.is_named() {
+                items.push(Item { kind: Kind::Absent, span, value: Value::None });
+            }
+            return None;
+        }
+        if kind == Kind::Comment {
+            self.comments.push(span);
+            return None;
+        }
+        if kind.is_leaf() {
+            items.push(Item { kind, span, value: Value::None });
+            return None;
+        }
+        if kind == Kind::Error {
+            self.error_unexpected(span);
+        }
+        let depth = match parent {
+            None => 0,
+            Some(parent) if parent.continues_with(kind, items.len()) => parent.depth,
+            Some(parent) => parent.depth + 1,
+        };
+        if depth > MAX_DEPTH {
+            self.error_too_deep(span);
+            items.push(Item { kind: Kind::Absent, span, value: Value::None });
+            return None;
+        }
+        Some(Frame { kind, span, items: items.len(), depth })
+    }
+
+    /// Replaces the items of a node's children by that of the node.
+    fn leave(&mut self, frame: &Frame, items: &mut Vec<Item>) {
+        let Frame { kind, span, items: start, .. } = *frame;
+        if kind.is_group() {
+            return;
+        }
+        if kind == Kind::Error {
+            // What was understood inside stays for a list of statements or declarations to keep.
+            let inside = items.split_off(start);
+            let is_kept = |item: &Item| matches!(item.value, Value::Stmt(_) | Value::Decls(_));
+            items.extend(inside.into_iter().filter(is_kept));
+            items.push(Item { kind, span, value: Value::None });
+            return;
+        }
+        let mut reduced = Item { kind, span, value: Value::None };
+        if items[start..].iter().any(|item| item.kind == Kind::Error) && !kind.is_list() {
+            if !kind.survives_errors() {
+                reduced.kind = Kind::Absent;
+                items.truncate(start);
+                items.push(reduced);
+                return;
+            }
+            let inside = items.split_off(start);
+            items.extend(inside.into_iter().filter(|item| item.kind != Kind::Error));
+        }
+        reduced.value = self.reduce(kind, span, Children(items.drain(start..)));
+        items.push(reduced);
+    }
+
+    fn reduce(&mut self, kind: Kind, span: Span, children: Children) -> Value {
+        match kind {
+            Kind::SourceFile => self.source_file(children),
+            Kind::PackageClause => self.package_clause(children),
+            Kind::ImportDeclaration => Value::Decls(Box::default()),
+            Kind::ImportSpec => self.import_spec(span, children),
+            Kind::ConstDeclaration => self.const_declaration(span, children),
+            Kind::VarDeclaration | Kind::TypeDeclaration => self.declaration(span, children),
+            Kind::ConstSpec => self.const_spec(span, children),
+            Kind::VarSpec => self.var_spec(span, children),
+            Kind::TypeSpec | Kind::TypeAlias => self.type_spec(span, children),
+            Kind::FunctionDeclaration => self.function_declaration(span, children, false),
+            Kind::MethodDeclaration => self.function_declaration(span, children, true),
+            Kind::TypeParameterList => self.type_parameter_list(children),
+            Kind::ParameterList => self.parameter_list(children),
+            Kind::FieldDeclarationList => self.field_declaration_list(children),
+            Kind::MethodElem => self.method_elem(span, children),
+            Kind::LiteralValue => self.literal_value(children),
+            Kind::KeyedElement => self.keyed_element(span, children),
+            Kind::ArgumentList => self.argument_list(children),
+            Kind::ExpressionCase | Kind::TypeCase => self.case(span, children),
+            Kind::DefaultCase => self.default_case(span, children),
+            Kind::CommunicationCase => self.communication_case(span, children),
+            Kind::TypeElem | Kind::TypeConstraint => self.type_elem(span, children),
+            _ if kind.is_statement() => {
+                let statement = self.statement(kind, span, children);
+                Value::Stmt(self.alloc_stmt(statement, span))
+            }
+            _ if kind.is_type() => {
+                let ty = self.type_expression(kind, span, children);
+                Value::Expr(self.alloc_expr(ty, span))
+            }
+            _ => {
+                let expr = self.expression(kind, span, children);
+                Value::Expr(self.alloc_expr(expr, span))
+            }
+        }
+    }
+
+    fn alloc_expr(&mut self, kind: ExprKind, span: Span) -> ExprId {
+        self.exprs.push(Expr { kind, span });
+        ExprId(self.exprs.len() as u32 - 1)
+    }
+
+    fn alloc_stmt(&mut self, kind: StmtKind, span: Span) -> StmtId {
+        self.stmts.push(Stmt { kind, span });
+        StmtId(self.stmts.len() as u32 - 1)
+    }
+
+    fn alloc_decl(&mut self, decl: Decl) -> DeclId {
+        self.decls.push(decl);
+        DeclId(self.decls.len() as u32 - 1)
+    }
+
+    fn symbol(&mut self, span: Span) -> Symbol {
+        let name = &self.bytes[span.start as usize..span.end as usize];
+        *self.names.entry(name).or_insert_with(|| Symbol::new(&String::from_utf8_lossy(name)))
+    }
+
+    fn ident(&mut self, item: &Item) -> Ident {
+        Ident { name: self.symbol(item.span), span: item.span }
+    }
+
+    fn error_absent(&mut self, node: &Node, span: Span) {
+        let what = match node.kind() {
+            "identifier" | "type_identifier" | "field_identifier" | "package_identifier" => {
+                "a name"
+            }
+            "\n" | "source_file_token1" => "a newline or `;`",
+            token => &format!("`{token}`"),
+        };
+        self.errors.push(SyntaxError { span, message: format!("syntax error: missing {what}") });
+    }
+
+    fn error_unexpected(&mut self, span: Span) {
+        let text = &self.bytes[span.start as usize..span.end as usize];
+        let word = text.split(|b| b.is_ascii_whitespace()).find(|word| !word.is_empty());
+        let message = match word {
+            None => "syntax error: unexpected end of file".to_string(),
+            Some(word) => {
+                format!(
+                    "syntax error: unexpected `{}`",
+                    String::from_utf8_lossy(&word[..word.len().min(40)])
+                )
+            }
+        };
+        self.errors.push(SyntaxError { span, message });
+    }
+
+    fn error_too_deep(&mut self, span: Span) {
+        if !self.too_deep {
+            self.too_deep = true;
+            let message = format!("nested deeper than {MAX_DEPTH} levels");
+            self.errors.push(SyntaxError { span, message });
+        }
+    }
+
+    /// The file.
+    pub(super) fn finish(self, source: SourceText, generated: bool) -> File {
+        File {
+            package: self.package,
+            imports: self.imports,
+            decls: self.decls,
+            top_level: self.top_level,
+            comments: self.comments,
+            errors: self.errors,
+            generated,
+            exprs: self.exprs,
+            stmts: self.stmts,
+            source: source.clone(),
+        }
+    }
+}
+
+impl Frame {
+    /// Whether a child of this kind goes on with a chain that readers walk in a loop; `items` is
+    /// the number of items before it.
+    fn continues_with(&self, child: Kind, items: usize) -> bool {
+        match self.kind {
+            Kind::IfStatement => child == Kind::IfStatement,
+            _ => child.is_group() || self.kind.is_left_chain() && items == self.items,
+        }
+    }
+}
+
+/// What the children of a node became, in order of source.
+struct Children<'a>(std::vec::Drain<'a, Item>);
+
+impl Children<'_> {
+    fn next(&mut self) -> Option<Item> {
+        self.0.next()
+    }
+
+    fn peek(&self) -> Option<Kind> {
+        self.0.as_slice().first().map(|item| item.kind)
+    }
+
+    fn next_if(&mut self, wanted: impl Fn(Kind) -> bool) -> Option<Item> {
+        if wanted(self.peek()?) { self.next() } else { None }
+    }
+
+    fn has(&self, kind: Kind) -> bool {
+        self.0.as_slice().iter().any(|item| item.kind == kind)
+    }
+}

@@ -1,0 +1,229 @@
+//! What `syntax` understands of Go.
+
+use straggler::source::SourceText;
+use straggler::syntax;
+
+/// Parses `text` and compares the printed tree.
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    let file = syntax::parse(SourceText::new(text.as_bytes().to_vec()));
+    assert_eq!(syntax::print(&file), expected, "the tree of:\n{text}");
+}
+
+/// As `check`, for the statements of one function.
+#[track_caller]
+fn check_body(body: &str, expected: &str) {
+    let file =
+        syntax::parse(SourceText::new(format!("package p\nfunc f() {{\n{body}\n}}\n").into()));
+    let printed = syntax::print(&file);
+    let printed = printed.strip_prefix("package p\nfunc f ()\n").unwrap_or(&printed);
+    let lines: String = printed
+        .lines()
+        .map(|line| format!("{}\n", line.strip_prefix("  ").unwrap_or(line)))
+        .collect();
+    assert_eq!(lines, expected, "the statements of:\n{body}");
+}
+
+#[test]
+fn declarations() {
+    check(
+        "package p\n\nimport (\n\t\"context\"\n\tm \"math/rand\"\n\t. `os`\n\t_ \"net\"\n)\nimport \"io\"\n",
+        "package p\nimport \"context\"\nimport m \"math/rand\"\nimport . \"os\"\nimport _ \"net\"\nimport \"io\"\n",
+    );
+    check(
+        "package p\nvar a, b int = 1, 2\nvar (\n\tc = f()\n\td []string\n)\nvar ()\n",
+        "package p\nvar a b : int = 1 2\nvar c = (call f)\nvar d : []string\n",
+    );
+    check(
+        "package p\ntype (\n\tA = B\n\tS struct {\n\t\ta, b int `json:\"a\"`\n\t\t*E\n\t\tp.F \"tag\"\n\t\tG[int]\n\t\tf func(int) (a, b string)\n\t}\n)\n",
+        "package p\ntype A = B\ntype S (struct (a int `json:\"a\"`) (b int `json:\"a\"`) ((* E)) (p.F \"tag\") ((index G int)) (f (functype (int) (a string, b string))))\n",
+    );
+    check(
+        "package p\ntype I interface {\n\tM(a int, b ...string) error\n\tfmt.Stringer\n\t~int | ~[]byte\n\tcomparable\n}\ntype M[K comparable, V any] map[K]V\n",
+        "package p\ntype I (interface (M (a int, b ...string) (error)) fmt.Stringer (| (~ int) (~ []byte)) comparable)\ntype M[K comparable, V any] (map K V)\n",
+    );
+    check(
+        "package p\nfunc (r *R[K, _]) M(ctx context.Context, _ int) (n int, err error)\nfunc g[T, U any, V ~int](x T, ys ...U) V { return 0 }\nfunc h() (<-chan int)\n",
+        "package p\nfunc (r (* (index R K _))) M (ctx context.Context, _ int) (n int, err error) external\nfunc g[T any, U any, V (~ int)] (x T, ys ...U) (V)\n  return 0\nfunc h () ((<-chan int)) external\n",
+    );
+}
+
+#[test]
+fn constants_are_repeated_with_their_iota() {
+    check(
+        "package p\nconst (\n\ta, b T = iota, 1 << iota\n\tc, d\n\te = \"x\"\n\tf\n)\nconst g = 1\n",
+        "package p\nconst iota=0 a b : T = iota (<< 1 iota)\nconst iota=1 c d : T = iota (<< 1 iota)\nconst iota=2 e = \"x\"\nconst iota=3 f = \"x\"\nconst iota=0 g = 1\n",
+    );
+}
+
+#[test]
+fn statements() {
+    check_body(
+        r#"go func(a int) { <-c }(1)
+defer mu.Unlock()
+if x := f(); x > 0 && !y || (z) { return } else if a { return 1, nil } else { goto L }
+for { break }
+for x < 3 { continue L }
+for i := 0; i < n; i++ { }
+for ;; { }
+for ; x; { }
+for range ch { }
+for i := range 10 { }
+for k, v = range m { }
+for range f(x) {}
+switch { case a, b: fallthrough; default: x() }
+switch x := f(); x.y { case 1: }
+switch x := f(); { case true: }
+switch v := x.(type) { case nil, *T: ; case chan int, func(): ; default: g() }
+switch f(); x.(type) { }
+select { case <-c: ; case v, ok := <-d: g(v); case a[i] = <-e: ; case f() <- 2: ; default: return }
+select {}
+L: for { continue L }
+M:"#,
+        r#"go (call (func (a int)
+  (<- c)) 1)
+defer (call mu.Unlock)
+if x := (call f); (|| (&& (> x 0) (! y)) (paren z))
+  return
+else if a
+  return 1 nil
+else 
+  goto L
+for _; _; _
+  break
+for _; (< x 3); _
+  continue L
+for i := 0; (< i n); ++ i
+for _; _; _
+for _; x; _
+range ch
+range i := 10
+range k v = m
+range (call f x)
+switch _
+case a b
+  fallthrough
+default
+  (call x)
+switch x := (call f); x.y
+case 1
+switch x := (call f); _
+case true
+typeswitch v := x
+case nil (* T)
+  empty
+case (chan int) (functype ())
+  empty
+default
+  (call g)
+typeswitch (call f); x
+select
+comm (<- c)
+  empty
+comm v ok := (<- d)
+  (call g v)
+comm (index a i) = (<- e)
+  empty
+comm send (call f) 2
+  empty
+default
+  return
+select
+label L
+for _; _; _
+  continue L
+label M
+empty
+"#,
+    );
+}
+
+#[test]
+fn expressions() {
+    check_body(
+        r#"var x, y = 1, "a"
+const z = iota
+type T struct{}
+v := []T{{1, 2}, {a: 1}, &T{}, 3: {}}
+w := map[string][]int{"a": {1}, k: nil}
+q := [...]int{1,2,3}[:]
+_ = a[1:2:3]; _ = a[:]; _ = a[x:]; _ = a[:x]
+_ = x.(interface{ M() }).M
+_ = f[int](x); _ = f[int, string](x); _ = G[T]{}; _ = pkg.F[T](y); _ = m[k](1); _ = a.b[c].d(e)
+_ = []byte("x"); _ = (*T)(nil); _ = (<-chan int)(c); _ = func() {}; _ = chan<- int(nil); _ = map[a]b(c)
+_ = make(chan struct{}, 1); _ = new(T); _ = make([]int, n, m); _ = new([]int)
+_ = &x; _ = -x ^ ^y &^ z << 2 % 3; _ = *p * *q; _ = 1.5 + 2i + 'x' + 0x1F
+x.y, *z = <-c, nil
+x &^= 1; x <<= 2
+{ inner() }
+mu.Lock(); { }
+var fn func(int, ...string) (a, b int) = nil
+lbl: x = 1
+_ = f[T](a)(b)[c].d
+_ = struct{a int}{1}
+_ = <-<-cc
+_ = 'a' == true
+_ = p.T{X: 1, Y: p.U{}}
+f(a, func() { b() }, c...)
+f(a,
+  b,
+)
+if v, ok := <-c; ok { }
+if _, ok := x.(T); !ok { }
+return func() error { return nil }"#,
+        r#"var x y = 1 "a"
+const iota=0 z = iota
+type T (struct)
+v := (lit []T (lit _ 1 2) (lit _ a:1) (& (lit T)) 3:(lit _))
+w := (lit (map string []int) "a":(lit _ 1) k:nil)
+q := (slice (lit [...]int 1 2 3) _ _ _)
+_ = (slice a 1 2 3)
+_ = (slice a _ _ _)
+_ = (slice a x _ _)
+_ = (slice a _ x _)
+_ = (assert x (interface (M ()))).M
+_ = (call (index f int) x)
+_ = (call (index f int string) x)
+_ = (lit (index G T))
+_ = (call (index pkg.F T) y)
+_ = (call (index m k) 1)
+_ = (call (index a.b c).d e)
+_ = (call []byte "x")
+_ = (call (paren (* T)) nil)
+_ = (call (paren (<-chan int)) c)
+_ = (func ())
+_ = (call (chan<- int) nil)
+_ = (call (map a b) c)
+_ = (call make (chan (struct)) 1)
+_ = (call new T)
+_ = (call make []int n m)
+_ = (call new []int)
+_ = (& x)
+_ = (^ (- x) (% (<< (&^ (^ y) z) 2) 3))
+_ = (* (* p) (* q))
+_ = (+ (+ (+ 1.5 2i) 'x') 0x1F)
+x.y (* z) = (<- c) nil
+x &^= 1
+x <<= 2
+block
+  (call inner)
+(call mu.Lock)
+block
+var fn : (functype (int, ...string) (a int, b int)) = nil
+label lbl
+x = 1
+_ = (index (call (call (index f T) a) b) c).d
+_ = (lit (struct (a int)) 1)
+_ = (<- (<- cc))
+_ = (== 'a' true)
+_ = (lit p.T X:1 Y:(lit p.U))
+(call f a (func ()
+  (call b)) c ...)
+(call f a b)
+if v ok := (<- c); ok
+if _ ok := (assert x T); (! ok)
+return (func () (error)
+  return nil)
+"#,
+    );
+}
