@@ -17,6 +17,8 @@ pub mod project;
 
 pub mod index;
 
+pub mod flow;
+
 pub mod rules;
 
 pub mod analysis;

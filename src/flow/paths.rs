@@ -1,0 +1,191 @@
+//! Paths through the graph: is there one, and which conditions were decided on it.
+
+use std::collections::VecDeque;
+use std::hash::Hash;
+
+use rustc_hash::FxHashSet;
+
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Step, StepId};
+
+/// Where a path begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// At the beginning of the body.
+    Entry,
+    /// Right after a step.
+    After(StepId),
+    /// Before the first step of a block.
+    Block(BlockId),
+}
+
+/// A path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path<S = ()> {
+    /// The edges taken, in order.
+    pub edges: Vec<Edge>,
+    /// Where it ends.
+    pub end: PathEnd,
+    /// What the walk knew there.
+    pub state: S,
+}
+
+/// Where a path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PathEnd {
+    /// The function is left at the end of a block.
+    Exit(BlockId, Exit),
+    /// At a step that was looked for.
+    Step(StepId),
+}
+
+impl<S> Path<S> {
+    /// What was decided on the way, in order: all edges but plain jumps.
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = EdgeKind> {
+        self.edges.iter().map(|edge| edge.kind).filter(|kind| !matches!(kind, EdgeKind::Jump))
+    }
+}
+
+/// What a walk makes of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing<S> {
+    /// It goes on, knowing this.
+    On(S),
+    /// It is of no interest any more.
+    Drop,
+    /// It has found what it looks for.
+    Found,
+}
+
+/// A walk along all paths at once, with a little knowledge about each. Two paths that meet in a
+/// block with equal knowledge go on as one.
+pub trait Walk {
+    /// What is known on a path. It must have few values, since each block is visited once for each.
+    type State: Clone + Eq + Hash;
+
+    /// What passing this step makes of a path.
+    fn step(&mut self, state: &Self::State, step: StepId) -> Passing<Self::State>;
+
+    /// What taking this edge makes of a path; `None` if it cannot be taken.
+    fn edge(&mut self, state: &Self::State, edge: &Edge) -> Option<Self::State> {
+        let _ = edge;
+        Some(state.clone())
+    }
+
+    /// Whether a path that leaves the function like this is one that is looked for.
+    fn exit(&mut self, state: &Self::State, exit: Exit) -> bool;
+}
+
+/// How many blocks a search visits at most, counted once for each different state.
+const VISITS: usize = 100_000;
+
+impl Cfg {
+    /// The shortest path that `walk` looks for, to each place where one ends, the shortest first.
+    /// A path never passes [`Step::Missing`], where anything may have happened.
+    pub fn search<W: Walk>(
+        &self,
+        start: Start,
+        state: W::State,
+        walk: &mut W,
+    ) -> Vec<Path<W::State>> {
+        let mut found = Vec::new();
+        let mut ends = FxHashSet::default();
+        // Each node: the block, what is known at its beginning, and how it was reached.
+        let mut nodes: Vec<(BlockId, W::State, Option<(usize, Edge)>)> = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut open = VecDeque::from([0]);
+        let (block, mut after) = match start {
+            Start::Entry => (Cfg::ENTRY, None),
+            Start::Block(block) => (block, None),
+            Start::After(step) => (self.block_of(step), Some(step)),
+        };
+        if after.is_none() {
+            seen.insert((block, state.clone()));
+        }
+        nodes.push((block, state, None));
+        while let Some(index) = open.pop_front() {
+            let (block, mut state, _) = nodes[index].clone();
+            let skipped = after.take();
+            let end = 'block: {
+                for step in self.steps_of(block).filter(|&step| Some(step) > skipped) {
+                    if matches!(self.step(step), Step::Missing(_)) {
+                        break 'block None;
+                    }
+                    match walk.step(&state, step) {
+                        Passing::On(next) => state = next,
+                        Passing::Drop => break 'block None,
+                        Passing::Found => break 'block Some(PathEnd::Step(step)),
+                    }
+                }
+                for edge in self.edges_of(block) {
+                    if let Some(next) = walk.edge(&state, edge)
+                        && nodes.len() < VISITS
+                        && seen.insert((edge.to, next.clone()))
+                    {
+                        open.push_back(nodes.len());
+                        nodes.push((edge.to, next, Some((index, *edge))));
+                    }
+                }
+                self.exit_of(block)
+                    .filter(|&exit| walk.exit(&state, exit))
+                    .map(|exit| PathEnd::Exit(block, exit))
+            };
+            if let Some(end) = end.filter(|&end| ends.insert(end)) {
+                let mut edges = Vec::new();
+                let mut at = &nodes[index].2;
+                while let Some((parent, edge)) = at {
+                    edges.push(*edge);
+                    at = &nodes[*parent].2;
+                }
+                edges.reverse();
+                found.push(Path { edges, end, state });
+            }
+        }
+        found
+    }
+
+    /// The shortest path from right after `from` to each exit, by which no step that satisfies
+    /// `settled` is passed. A `defer` that settles the matter settles it for the paths that
+    /// register it. Exits by panic, by calls that never return, and unknown ones are not counted:
+    /// a rule that wants them asks [`Cfg::search`].
+    pub fn escapes(&self, from: StepId, settled: &dyn Fn(StepId) -> bool) -> Vec<Path> {
+        self.search(Start::After(from), (), &mut Escape { settled })
+    }
+
+    /// Whether `to` can come after `from`; after itself if the two are the same.
+    pub fn reaches(&self, from: StepId, to: StepId) -> bool {
+        let mut walk = Reach { to };
+        !self.search(Start::After(from), (), &mut walk).is_empty()
+    }
+}
+
+struct Escape<'a> {
+    settled: &'a dyn Fn(StepId) -> bool,
+}
+
+impl Walk for Escape<'_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if (self.settled)(step) { Passing::Drop } else { Passing::On(()) }
+    }
+
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
+}
+
+struct Reach {
+    to: StepId,
+}
+
+impl Walk for Reach {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if step == self.to { Passing::Found } else { Passing::On(()) }
+    }
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        false
+    }
+}
