@@ -7,7 +7,7 @@
 //!
 //! * is there a path from a step to an exit that passes none of some other steps, which exit is
 //!   it, and which conditions were decided on the way ([`Cfg::escapes`], [`Cfg::search`]);
-//! * does one step always come before another ([`Dominators`]);
+//! * does one step always come before another ([`Cfg::dominates`]);
 //! * what holds at a step, for a fact of the caller's choice ([`Cfg::solve`]), with the deferred
 //!   calls that are registered at an exit as an instance ([`Cfg::deferred_at`]).
 //!
@@ -18,7 +18,6 @@
 
 mod build;
 mod dataflow;
-mod dominators;
 mod layout;
 mod paths;
 mod print;
@@ -29,7 +28,6 @@ use crate::source::Span;
 use crate::syntax::{DeclId, ExprId, ExprKind, File, StmtId, StmtKind, UnaryOp};
 
 pub use dataflow::{Deferred, Forward, Solution};
-pub use dominators::Dominators;
 pub use paths::{Passing, Path, PathEnd, Start, Walk};
 
 /// A block: an index into the blocks of one [`Cfg`], which stand in reverse postorder.

@@ -71,8 +71,23 @@ pub trait Walk {
         Some(state.clone())
     }
 
+    /// Whether paths go on where something could not be understood. A search for a path that does
+    /// harm stops there, since anything may have happened.
+    fn passes_missing(&self) -> bool {
+        false
+    }
+
     /// Whether a path that leaves the function like this is one that is looked for.
     fn exit(&mut self, state: &Self::State, exit: Exit) -> bool;
+}
+
+/// A block that a search has come to.
+struct Node<S> {
+    block: BlockId,
+    /// What is known at its beginning.
+    state: S,
+    /// The node before it, and the edge from there.
+    from: Option<(usize, Edge)>,
 }
 
 /// How many blocks a search visits at most, counted once for each different state.
@@ -80,7 +95,6 @@ const VISITS: usize = 100_000;
 
 impl Cfg {
     /// The shortest path that `walk` looks for, to each place where one ends, the shortest first.
-    /// A path never passes [`Step::Missing`], where anything may have happened.
     pub fn search<W: Walk>(
         &self,
         start: Start,
@@ -89,8 +103,7 @@ impl Cfg {
     ) -> Vec<Path<W::State>> {
         let mut found = Vec::new();
         let mut ends = FxHashSet::default();
-        // Each node: the block, what is known at its beginning, and how it was reached.
-        let mut nodes: Vec<(BlockId, W::State, Option<(usize, Edge)>)> = Vec::new();
+        let mut nodes: Vec<Node<W::State>> = Vec::new();
         let mut seen = FxHashSet::default();
         let mut open = VecDeque::from([0]);
         let (block, mut after) = match start {
@@ -101,13 +114,13 @@ impl Cfg {
         if after.is_none() {
             seen.insert((block, state.clone()));
         }
-        nodes.push((block, state, None));
+        nodes.push(Node { block, state, from: None });
         while let Some(index) = open.pop_front() {
-            let (block, mut state, _) = nodes[index].clone();
+            let (block, mut state) = (nodes[index].block, nodes[index].state.clone());
             let skipped = after.take();
             let end = 'block: {
                 for step in self.steps_of(block).filter(|&step| Some(step) > skipped) {
-                    if matches!(self.step(step), Step::Missing(_)) {
+                    if matches!(self.step(step), Step::Missing(_)) && !walk.passes_missing() {
                         break 'block None;
                     }
                     match walk.step(&state, step) {
@@ -122,7 +135,7 @@ impl Cfg {
                         && seen.insert((edge.to, next.clone()))
                     {
                         open.push_back(nodes.len());
-                        nodes.push((edge.to, next, Some((index, *edge))));
+                        nodes.push(Node { block: edge.to, state: next, from: Some((index, *edge)) });
                     }
                 }
                 self.exit_of(block)
@@ -131,10 +144,10 @@ impl Cfg {
             };
             if let Some(end) = end.filter(|&end| ends.insert(end)) {
                 let mut edges = Vec::new();
-                let mut at = &nodes[index].2;
+                let mut at = nodes[index].from;
                 while let Some((parent, edge)) = at {
-                    edges.push(*edge);
-                    at = &nodes[*parent].2;
+                    edges.push(edge);
+                    at = nodes[parent].from;
                 }
                 edges.reverse();
                 found.push(Path { edges, end, state });
@@ -153,8 +166,14 @@ impl Cfg {
 
     /// Whether `to` can come after `from`; after itself if the two are the same.
     pub fn reaches(&self, from: StepId, to: StepId) -> bool {
-        let mut walk = Reach { to };
-        !self.search(Start::After(from), (), &mut walk).is_empty()
+        !self.search(Start::After(from), (), &mut Reach { to, avoid: None }).is_empty()
+    }
+
+    /// Whether every path from the beginning to `below` passes `above` first; a step dominates
+    /// itself.
+    pub fn dominates(&self, above: StepId, below: StepId) -> bool {
+        let mut walk = Reach { to: below, avoid: Some(above) };
+        above == below || self.search(Start::Entry, (), &mut walk).is_empty()
     }
 }
 
@@ -176,13 +195,22 @@ impl Walk for Escape<'_> {
 
 struct Reach {
     to: StepId,
+    avoid: Option<StepId>,
 }
 
 impl Walk for Reach {
     type State = ();
 
     fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-        if step == self.to { Passing::Found } else { Passing::On(()) }
+        match step {
+            step if step == self.to => Passing::Found,
+            step if Some(step) == self.avoid => Passing::Drop,
+            _ => Passing::On(()),
+        }
+    }
+
+    fn passes_missing(&self) -> bool {
+        true
     }
 
     fn exit(&mut self, (): &(), _: Exit) -> bool {
