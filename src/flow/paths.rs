@@ -135,7 +135,11 @@ impl Cfg {
                         && seen.insert((edge.to, next.clone()))
                     {
                         open.push_back(nodes.len());
-                        nodes.push(Node { block: edge.to, state: next, from: Some((index, *edge)) });
+                        nodes.push(Node {
+                            block: edge.to,
+                            state: next,
+                            from: Some((index, *edge)),
+                        });
                     }
                 }
                 self.exit_of(block)
