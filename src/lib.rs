@@ -11,6 +11,8 @@ pub mod diagnostic;
 
 pub mod config;
 
+pub mod catalog;
+
 pub mod syntax;
 
 pub mod project;

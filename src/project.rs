@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::catalog::{GoVersion, Version, Versions};
 use crate::diagnostic::Note;
 use crate::source::{FileId, SourceText};
 use crate::syntax::Symbol;
@@ -22,12 +23,10 @@ use crate::syntax::Symbol;
 mod dependency;
 mod header;
 mod read;
-mod version;
 mod view;
 mod walk;
 
 pub use dependency::{DependencySource, Importer};
-pub use version::{GoVersion, Version};
 pub use view::{Build, Tests, View};
 
 /// What a run reads, and where it looks for the sources of dependencies. Holds everything of the
@@ -137,6 +136,16 @@ impl Module {
     /// The version of the module `path` that a build of this module selects, where it is known.
     pub fn version(&self, path: &str) -> Option<&Version> {
         self.versions.get(path)
+    }
+}
+
+impl Versions for Module {
+    fn module(&self, path: &str) -> Option<&Version> {
+        self.version(path)
+    }
+
+    fn go(&self) -> Option<GoVersion> {
+        self.go
     }
 }
 

@@ -1,0 +1,292 @@
+//! What libraries do, as data: the tables in `rules/catalog/*.toml`, and a team's own tables in
+//! `straggler.toml`, behind look-ups by qualified name.
+//!
+//! A rule never names a function of a library; it asks what a call does:
+//!
+//! ```
+//! use straggler::catalog::{Blocking, Catalog, NoVersions};
+//!
+//! let (catalog, problems) = Catalog::load(None);
+//! assert!(problems.is_empty());
+//! let get = catalog.facts("net/http", None, "Get");
+//! let fact = get.in_force::<Blocking>(&NoVersions).expect("a fact without bounds");
+//! assert!(fact.context.is_none());
+//! ```
+//!
+//! A fact says where it was read (`source`), and between which versions of a module or of Go it
+//! holds. What is not in the tables is not known, and what is not known is never evidence. This
+//! room knows the names of libraries' functions and nothing of the code that calls them: it reads
+//! no Go, and it never decides what is wrong.
+//!
+//! It reads TOML by itself, since an entry's fields are types of this room, which `config` stands
+//! below; `config` passes the text of `straggler.toml` on, and both refuse unknown keys.
+
+mod fact;
+mod gate;
+mod load;
+mod name;
+mod op;
+mod version;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+pub use fact::{
+    Access, Base, Blocking, Callback, Called, Calls, Carrier, Chain, Context, ContextRole, Copying,
+    Depth, Effect, End, Ends, Fact, Filter, Kind, Model, NoReturn, NonBlocking, Order, Part, Place,
+    Producer, Pure, Resource, Shape, Share, Signature, Starter, TypeRole, TypeRoles, Wait, When,
+};
+pub use gate::{Bound, Gate, GoBounds, NoVersions, Versions};
+pub use name::{Direction, Name, TypeExpr};
+pub use op::Op;
+pub use version::{GoVersion, Version};
+
+/// The tables that come with straggler: path below the repository's root, and text.
+const EMBEDDED: &[(&str, &str)] =
+    &[("rules/catalog/std.toml", include_str!("../rules/catalog/std.toml"))];
+
+/// What known APIs do.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// Facts by import path, then by name; the few types of a package that share a method's name
+    /// stand in one list.
+    named: FxHashMap<Box<str>, FxHashMap<Box<str>, Vec<Named>>>,
+    packages: FxHashMap<Box<str>, Facts>,
+    shapes: Vec<(Shape, Facts)>,
+    /// Import path of a package to the one that its facts are written for.
+    aliases: FxHashMap<Box<str>, Box<str>>,
+}
+
+#[derive(Debug)]
+struct Named {
+    name: Name,
+    facts: Facts,
+}
+
+/// All that is known of one function, method, field, type, package or shape.
+#[derive(Debug, Default)]
+pub struct Facts {
+    entries: Vec<Entry>,
+}
+
+/// A fact, with what it rests on.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What is so.
+    pub fact: Fact,
+    /// For which versions.
+    pub gate: Gate,
+    /// Where the fact is from, for people.
+    pub source: Arc<str>,
+    /// The file of the table, and the line of the entry in it.
+    pub origin: (Arc<str>, u32),
+}
+
+/// A team's own tables: the file that holds them.
+#[derive(Clone, Copy, Debug)]
+pub struct UserTables<'a> {
+    /// Its path, as it is shown to people.
+    pub path: &'a str,
+    /// Its text; the tables stand below the key `catalog`, all other keys are left alone.
+    pub text: &'a str,
+}
+
+/// Something in a table that cannot be understood; the entry is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in bytes, from 1.
+    pub column: u32,
+    /// What is wrong: lower case, no full stop.
+    pub message: String,
+}
+
+static NOTHING: Facts = Facts { entries: Vec::new() };
+
+impl Catalog {
+    /// Reads the embedded tables, then a team's own. An entry of the team's replaces the embedded
+    /// facts of the same kind about the same thing.
+    pub fn load(user: Option<UserTables<'_>>) -> (Catalog, Vec<Problem>) {
+        let mut catalog = Catalog::default();
+        let mut problems = Vec::new();
+        for (path, text) in EMBEDDED {
+            load::embedded(&mut catalog, path, text, &mut problems);
+        }
+        if let Some(UserTables { path, text }) = user {
+            load::user(&mut catalog, path, text, &mut problems);
+        }
+        (catalog, problems)
+    }
+
+    /// What is known of a function or type (`receiver` is `None`), or of a method or field of the
+    /// type `receiver` (no star, no type parameters), of the package with this import path.
+    pub fn facts(&self, package: &str, receiver: Option<&str>, name: &str) -> &Facts {
+        let find = |package: &str| {
+            let names = self.named.get(package)?.get(name)?;
+            names.iter().find(|named| named.name.receiver.as_deref() == receiver)
+        };
+        find(package)
+            .or_else(|| find(self.aliases.get(package)?))
+            .map_or(&NOTHING, |named| &named.facts)
+    }
+
+    /// What is known of every function of a package.
+    pub fn package(&self, package: &str) -> &Facts {
+        let find = |package: &str| self.packages.get(package);
+        find(package).or_else(|| find(self.aliases.get(package)?)).unwrap_or(&NOTHING)
+    }
+
+    /// Facts about calls that are known by their form alone, in the order of the tables.
+    pub fn shapes(&self) -> impl Iterator<Item = (&Shape, &Facts)> {
+        self.shapes.iter().map(|(shape, facts)| (shape, facts))
+    }
+
+    /// What is known of the names of one package, sorted by name.
+    pub fn describe(&self, package: &str) -> Vec<(&Name, &Facts)> {
+        let own = self.named.get(package);
+        let aliased = self.aliases.get(package).and_then(|same| self.named.get(same));
+        let mut all: Vec<(&Name, &Facts)> = own
+            .into_iter()
+            .chain(aliased)
+            .flat_map(|names| names.values().flatten())
+            .map(|named| (&named.name, &named.facts))
+            .collect();
+        all.sort_by_key(|(name, _)| *name);
+        all
+    }
+
+    /// The import paths of all packages of which something is known, sorted.
+    pub fn known_packages(&self) -> Vec<&str> {
+        let paths = self.named.keys().chain(self.packages.keys()).chain(self.aliases.keys());
+        let mut paths: Vec<&str> = paths.map(|path| &**path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+}
+
+impl Facts {
+    /// All entries, in the order of the tables.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The facts of one kind, with the entries that they stand in, whatever the versions.
+    pub fn of<K: Kind>(&self) -> impl Iterator<Item = (&Entry, &K)> {
+        self.entries.iter().filter_map(|entry| Some((entry, K::of(&entry.fact)?)))
+    }
+
+    /// The facts of one kind that hold for these versions for certain.
+    pub fn all_in_force<'a, K: Kind>(
+        &'a self,
+        versions: &'a dyn Versions,
+    ) -> impl Iterator<Item = &'a K> {
+        self.of::<K>()
+            .filter(|(entry, _)| entry.gate.holds(versions) == Some(true))
+            .map(|(_, fact)| fact)
+    }
+
+    /// The first fact of one kind that holds for these versions for certain.
+    pub fn in_force<K: Kind>(&self, versions: &dyn Versions) -> Option<&K> {
+        self.of::<K>()
+            .find(|(entry, _)| entry.gate.holds(versions) == Some(true))
+            .map(|(_, fact)| fact)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with a team's tables, one line each.
+    fn check(text: &str, expected: &[&str]) {
+        let (_, problems) = Catalog::load(Some(UserTables { path: "straggler.toml", text }));
+        let found: Vec<String> = problems
+            .iter()
+            .map(|p| format!("{}:{}:{}: {}", p.path, p.line, p.column, p.message))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn embedded_tables_are_sound() {
+        let (_, problems) = Catalog::load(None);
+        assert_eq!(problems, []);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        check("[other]\nkey = 1\n", &[]);
+        check(
+            "[[catalog.blocking]]\nfunc = \"Get\"\nwait = \"net\"\n",
+            &["straggler.toml:2:8: `Get` is not a qualified name: expected `path.Name`, \
+               `(path.Type).Name` or `(*path.Type).Name`"],
+        );
+        check(
+            "[[catalog.blocking]]\nfunc = \"a/b.Get\"\nwait = \"long\"\n",
+            &[
+                "straggler.toml:3:8: unknown variant `long`, expected one of `net`, `http`, `exec`, \
+               `sql`, `rpc`, `stream`, `sleep`, `goroutines`, `poll`, `io`, `lock`, `signal`",
+            ],
+        );
+        check(
+            "[[catalog.noreturn]]\nfunc = \"a/b.Die\"\nwaits = true\n",
+            &["straggler.toml:3:1: unknown field `waits`, expected `ends`"],
+        );
+        check(
+            "[[catalog.noreturn]]\ntype = \"a/b.Die\"\n",
+            &["straggler.toml:1:1: `noreturn` must say what it is about by one of: func"],
+        );
+        check(
+            "[[catalog.blokcing]]\nfunc = \"a/b.Get\"\n",
+            &["straggler.toml:1:1: `blokcing` is not a table of the catalog"],
+        );
+        check(
+            "[[catalog.noreturn]]\nfunc = \"a/b.Die\"\nsince = \"v1.2.0\"\n",
+            &["straggler.toml:1:1: `since` and `until` need the `module` they speak of"],
+        );
+        check(
+            "[[catalog.noreturn]]\nfunc = [\"a/b.Die\", \"a/b.Die\"]\n",
+            &["straggler.toml:1:1: `noreturn` of `a/b.Die` is said already, at straggler.toml:1"],
+        );
+        check("[catalog\n", &["straggler.toml:1:9: unclosed table, expected `]`"]);
+    }
+
+    #[test]
+    fn a_wrong_entry_leaves_its_neighbours() {
+        let text =
+            "[[catalog.noreturn]]\nfunc = \"Die\"\n[[catalog.noreturn]]\nfunc = \"a/b.Die\"\n";
+        let (catalog, problems) = Catalog::load(Some(UserTables { path: "straggler.toml", text }));
+        assert_eq!(problems.len(), 1);
+        assert!(catalog.facts("a/b", None, "Die").in_force::<NoReturn>(&NoVersions).is_some());
+        assert!(catalog.facts("a/b", Some("T"), "Die").is_empty());
+    }
+
+    #[test]
+    fn a_team_replaces_facts_of_the_same_kind() {
+        let text = "[[catalog.blocking]]\nfunc = \"net/http.Get\"\nwait = \"rpc\"\n";
+        let (catalog, problems) = Catalog::load(Some(UserTables { path: "straggler.toml", text }));
+        assert_eq!(problems, []);
+        let facts = catalog.facts("net/http", None, "Get");
+        let waits: Vec<Wait> = facts.of::<Blocking>().map(|(_, fact)| fact.wait).collect();
+        assert_eq!(waits, [Wait::Rpc]);
+    }
+
+    #[test]
+    fn an_alias_has_the_facts_of_its_model() {
+        let text = "[[catalog.alias]]\npackage = \"our/http\"\nsame_as = \"net/http\"\n";
+        let (catalog, _) = Catalog::load(Some(UserTables { path: "straggler.toml", text }));
+        assert!(!catalog.facts("our/http", None, "Get").is_empty());
+        assert!(!catalog.describe("our/http").is_empty());
+        assert!(catalog.known_packages().contains(&"our/http"));
+    }
+}

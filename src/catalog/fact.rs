@@ -1,0 +1,638 @@
+//! What the catalog can say of a function, method, field, type or package: one struct per table,
+//! with the fields that the table's entries have. `rules/catalog/README.md` is the same list for
+//! those who write entries; a test compares the two.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::{Name, TypeExpr};
+
+/// One fact, by the table that it stands in.
+#[derive(Clone, Debug)]
+pub enum Fact {
+    /// `[[blocking]]`
+    Blocking(Blocking),
+    /// `[[noreturn]]`
+    NoReturn(NoReturn),
+    /// `[[resource]]`
+    Resource(Resource),
+    /// `[[producer]]`
+    Producer(Producer),
+    /// `[[starter]]`
+    Starter(Starter),
+    /// `[[context]]`
+    Context(Context),
+    /// `[[type]]`
+    Type(TypeRoles),
+    /// `[[access]]`
+    Access(Access),
+    /// `[[copy]]`
+    Copy(Copying),
+    /// `[[filter]]`
+    Filter(Filter),
+    /// `[[chain]]`
+    Chain(Chain),
+    /// `[[callback]]`
+    Callback(Callback),
+    /// `[[pure]]`
+    Pure(Pure),
+    /// `[[nonblocking]]`
+    NonBlocking(NonBlocking),
+    /// `[[model]]`
+    Model(Model),
+    /// `[[signature]]`
+    Signature(Signature),
+}
+
+/// A kind of fact, so that a look-up can ask for one: `facts.of::<Blocking>()`.
+pub trait Kind: Sized + 'static {
+    /// The fact, if it is of this kind.
+    fn of(fact: &Fact) -> Option<&Self>;
+}
+
+macro_rules! kinds {
+    ($($variant:ident($kind:ty)),* $(,)?) => {
+        $(impl Kind for $kind {
+            fn of(fact: &Fact) -> Option<&Self> {
+                match fact {
+                    Fact::$variant(fact) => Some(fact),
+                    _ => None,
+                }
+            }
+        })*
+    };
+}
+
+kinds! {
+    Blocking(Blocking), NoReturn(NoReturn), Resource(Resource), Producer(Producer),
+    Starter(Starter), Context(Context), Type(TypeRoles), Access(Access), Copy(Copying),
+    Filter(Filter), Chain(Chain), Callback(Callback), Pure(Pure), NonBlocking(NonBlocking),
+    Model(Model), Signature(Signature),
+}
+
+/// A call that waits for something outside the goroutine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blocking {
+    /// What it waits for.
+    pub wait: Wait,
+    /// Whether the call itself waits, or methods of what it returns.
+    #[serde(default)]
+    pub when: When,
+    /// How a context can end the wait; without it no context can.
+    pub context: Option<Carrier>,
+    /// The sibling that takes a context.
+    pub variant: Option<Name>,
+    /// Whether the call with the variant's name and the context as a new first argument means the
+    /// same in all else, so that a machine may write it.
+    #[serde(default)]
+    pub prepend: bool,
+    /// What to write instead, where one name does not say it: for help texts.
+    pub instead: Option<String>,
+    /// Methods of the receiver that end the wait.
+    #[serde(default)]
+    pub ended_by: Vec<Box<str>>,
+    /// Where a bound on the time stands, if the call has its own.
+    pub timeout: Option<Place>,
+}
+
+/// What a blocking call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wait {
+    /// A network peer.
+    Net,
+    /// An HTTP server's answer.
+    Http,
+    /// Another process.
+    Exec,
+    /// A database.
+    Sql,
+    /// The answer to one remote call.
+    Rpc,
+    /// A stream, long poll or watch, which is meant to stay open: no deadline is asked of it.
+    Stream,
+    /// Time to pass.
+    Sleep,
+    /// Other goroutines.
+    Goroutines,
+    /// A condition that is asked again and again.
+    Poll,
+    /// A reader or writer whose other end may be slow.
+    Io,
+    /// A file lock or another lock of the system.
+    Lock,
+    /// A signal.
+    Signal,
+}
+
+/// When a blocking function waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// The call waits.
+    #[default]
+    Call,
+    /// The call returns at once; the methods of its result wait (`exec.Command`).
+    Result,
+    /// Neither waits: listed since a variant with a context exists, which therefore does not
+    /// matter for cancellation (`slog.Info`).
+    Never,
+}
+
+/// Where the context is that can end a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Carrier {
+    /// `param:N`: the parameter is a context.
+    Param(u32),
+    /// `request:N`: the parameter is an `*http.Request`, which holds one.
+    Request(u32),
+    /// `receiver`: the receiver was made with one (`exec.CommandContext`), or not.
+    Receiver,
+}
+
+/// A function that does not return to its caller.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoReturn {
+    /// What ends.
+    #[serde(default)]
+    pub ends: Ends,
+}
+
+/// What a function ends that does not return.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ends {
+    /// The process; deferred calls do not run.
+    #[default]
+    Process,
+    /// The goroutine; its deferred calls run (`runtime.Goexit`, `t.FailNow`).
+    Goroutine,
+    /// It panics.
+    Panic,
+}
+
+/// Something that goes on until it is ended: what a function returns or makes of its receiver.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resource {
+    /// What it is, for messages: "event broadcaster".
+    pub what: Box<str>,
+    /// Where it is; the first result if not said.
+    #[serde(default = "Place::first_result")]
+    pub place: Place,
+    /// What ends it, any one of these.
+    pub ends: Vec<End>,
+    /// Methods after whose call there is something to end; at construction if empty.
+    #[serde(default)]
+    pub starts: Vec<Box<str>>,
+    /// A context whose end ends it too.
+    pub context: Option<Carrier>,
+    /// A channel whose closing ends it too.
+    pub stop: Option<Place>,
+    /// Whether a goroutine of this process stays as long as it is not ended.
+    #[serde(default)]
+    pub goroutine: bool,
+}
+
+/// What ends a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub enum End {
+    /// `Stop`: a call of this method of it.
+    Method(Box<str>),
+    /// `()`: a call of it, as for a cancel function.
+    Call,
+    /// `os/signal.Stop`: a call of this function with it as an argument.
+    Function(Name),
+    /// `receive`: a receive from it, or a range over it.
+    Receive,
+}
+
+/// A type whose goroutine sends on a channel that a method hands out, bare: leaving the loop over
+/// that channel leaves the goroutine in its send, even when the end method was called.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Producer {
+    /// The method that hands out the channel.
+    pub channel: Box<str>,
+    /// The methods that one would think end it.
+    pub ends: Vec<Box<str>>,
+}
+
+/// A function that goes on, or starts something that goes on, until a channel that it is given
+/// closes or a context that it is given ends.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Starter {
+    /// What goes on, for messages: "shared informers".
+    pub what: Box<str>,
+    /// The channel.
+    pub stop: Option<Place>,
+    /// The context.
+    pub context: Option<Carrier>,
+    /// Whether the call itself goes on (`Run`), instead of returning at once (`Start`).
+    #[serde(default)]
+    pub waits: bool,
+    /// Methods of the receiver that end it too.
+    #[serde(default)]
+    pub ended_by: Vec<Box<str>>,
+}
+
+/// A function that gives a context.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Context {
+    /// Where the context comes from.
+    pub role: ContextRole,
+    /// Which result it is.
+    #[serde(default)]
+    pub result: u32,
+    /// The context that it is derived from.
+    pub parent: Option<Place>,
+    /// The result that is its cancel function.
+    pub cancel: Option<u32>,
+    /// Whether it always has a deadline of its own.
+    #[serde(default)]
+    pub deadline: bool,
+}
+
+/// Where a context comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextRole {
+    /// It is new and never ends (`Background`, `TODO`).
+    Root,
+    /// It ends when its parent does.
+    Derive,
+    /// It has its parent's values but outlives it (`WithoutCancel`).
+    Detach,
+    /// It is the one that the receiver, or the parameter named by `parent`, holds.
+    Accessor,
+}
+
+/// What values of a type are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TypeRoles {
+    /// All that holds.
+    pub roles: Vec<TypeRole>,
+}
+
+/// What values of a type can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TypeRole {
+    /// A context: its `Done` ends waits.
+    Context,
+    /// It is a context in form only: `Done` gives nil, or never closes.
+    ContextInForm,
+    /// It is reused for the next request once the handler has returned.
+    Pooled,
+    /// It writes the response of one request.
+    ResponseWriter,
+    /// It is one request.
+    Request,
+    /// It handles requests.
+    Handler,
+    /// It makes a handler of a handler.
+    Middleware,
+    /// A mutex or the like.
+    Lock,
+    /// A function that cancels a context.
+    CancelFunc,
+    /// A map, so that unsynchronised use is fatal.
+    Map,
+}
+
+/// A method or field that reads or writes what several sides may share.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// What it touches.
+    pub part: Part,
+    /// How.
+    pub effect: Effect,
+    /// Whose; the receiver if not said.
+    #[serde(default = "Place::receiver")]
+    pub of: Place,
+}
+
+/// A part of a request or response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The request's header map.
+    RequestHeader,
+    /// The request's body.
+    RequestBody,
+    /// The request's parsed form, which the first use fills.
+    RequestForm,
+    /// The response's header map.
+    ResponseHeader,
+    /// The response's status and body.
+    Response,
+    /// The receiver itself, where that is a header map.
+    Header,
+}
+
+/// How an access touches its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// It reads.
+    Read,
+    /// It writes, perhaps after reading.
+    Write,
+    /// It hands out the live map.
+    Expose,
+}
+
+/// A function that copies.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Copying {
+    /// How deep.
+    pub depth: Depth,
+    /// What is copied; the receiver if not said.
+    #[serde(default = "Place::receiver")]
+    pub of: Place,
+}
+
+/// How deep a copy goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Depth {
+    /// The maps are shared with the original.
+    Shallow,
+    /// The header map is its own.
+    Deep,
+}
+
+/// A function that makes a handler of a handler.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    /// The handler that it wraps; not said when it returns a function from handler to handler.
+    pub handler: Option<Place>,
+    /// Whether it runs the inner handler in a goroutine and may leave before that has finished.
+    #[serde(default)]
+    pub hands_off: bool,
+    /// What the inner handler gets of the request.
+    #[serde(default)]
+    pub request: Share,
+    /// What the inner handler gets of the response writer.
+    #[serde(default)]
+    pub writer: Share,
+    /// Whether it reads request headers after the inner handler has returned.
+    #[serde(default)]
+    pub reads_header_after: bool,
+    /// Whether it recovers panics of the inner handler.
+    #[serde(default)]
+    pub recovers: bool,
+}
+
+/// What a filter gives on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Share {
+    /// Its own, or a shallow copy: the header map is shared.
+    #[default]
+    Shared,
+    /// One with a header map of its own.
+    Isolated,
+    /// Its own, and it keeps it where the inner side can reach it in other ways.
+    Stashed,
+}
+
+/// A method that adds middleware to a chain.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// The middleware, variadic or one; it is added in the order of the arguments.
+    pub middleware: Place,
+    /// What the first one added becomes.
+    pub order: Order,
+}
+
+/// How the order of registration relates to the order of running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The first one added is outermost.
+    OutermostFirst,
+    /// The first one added is innermost.
+    InnermostFirst,
+}
+
+/// A function that calls a function which it is given.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Callback {
+    /// The parameters that are called.
+    pub params: Vec<Place>,
+    /// When.
+    pub called: Called,
+}
+
+/// When a callback is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Called {
+    /// In this goroutine, before the function returns, any number of times.
+    Before,
+    /// In this goroutine, before the function returns, at most once.
+    Once,
+    /// In a new goroutine.
+    Goroutine,
+    /// Later, in another goroutine, never twice at the same time.
+    Later,
+    /// Once per request, concurrently with itself.
+    Request,
+    /// After the test or handler that registers it has ended.
+    Cleanup,
+}
+
+/// A function that does not block, starts nothing, and keeps none of its arguments once it has
+/// returned.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pure {
+    /// What of its arguments it may call before it returns.
+    #[serde(default)]
+    pub calls: Calls,
+    /// Whether its results may hold its arguments.
+    #[serde(default)]
+    pub holds: bool,
+    /// For a whole package: its functions and methods for which it is not so.
+    #[serde(default)]
+    pub except: Vec<Box<str>>,
+}
+
+/// What of its arguments a pure function may call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calls {
+    /// Nothing.
+    #[default]
+    None,
+    /// Arguments that are functions.
+    Functions,
+    /// Methods of arguments (`String`, `Error`, `Read`, `Less` ...), and arguments that are
+    /// functions.
+    Methods,
+}
+
+/// A function that may take a context but for its values or for form: it does not wait for
+/// anything that a context could end.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NonBlocking {
+    /// For a whole package: its functions and methods for which it is not so.
+    #[serde(default)]
+    pub except: Vec<Box<str>>,
+}
+
+/// A function that the abstract machine knows as one of its own operations.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The operation.
+    pub op: super::Op,
+}
+
+/// What a function takes and gives: stands in where its package is not there to be read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// Types of the parameters, if they are said.
+    pub params: Option<Vec<TypeExpr>>,
+    /// Types of the results; for a field, its type.
+    pub results: Vec<TypeExpr>,
+}
+
+/// A call that is known by its form where it has no name of its own, as generated code has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// The method's name; any if not said.
+    pub name: Option<Box<str>>,
+    /// The import path of the package that declares it, `...` at its end for all below; any if
+    /// not said.
+    pub package: Option<Box<str>>,
+    /// Types of the parameters.
+    pub params: Option<Vec<TypeExpr>>,
+    /// Types of the results.
+    pub results: Option<Vec<TypeExpr>>,
+}
+
+impl Shape {
+    /// Whether the shape allows this name in this package. The types are left to those who know
+    /// types.
+    pub fn admits(&self, package: &str, name: &str) -> bool {
+        self.name.as_deref().is_none_or(|own| own == name)
+            && self.package.as_deref().is_none_or(|pattern| match pattern.strip_suffix("...") {
+                Some(prefix) => package.starts_with(prefix),
+                None => package == pattern,
+            })
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |types: &Option<Vec<TypeExpr>>| match types {
+            None => String::from("_"),
+            Some(types) => types.iter().map(TypeExpr::to_string).collect::<Vec<_>>().join(", "),
+        };
+        if let Some(package) = &self.package {
+            write!(f, "{package} ")?;
+        }
+        let name = self.name.as_deref().unwrap_or("_");
+        write!(f, "{name}({}) ({})", list(&self.params), list(&self.results))
+    }
+}
+
+/// A place in a call: `receiver`, `param:1`, `result:0`, and a field of it: `result:0.Body`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Place {
+    /// Which value of the call.
+    pub base: Base,
+    /// A field of it.
+    pub field: Option<Box<str>>,
+}
+
+/// A value of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// What the method is called on.
+    Receiver,
+    /// A parameter, from 0; the receiver does not count. The last one may be variadic.
+    Param(u32),
+    /// A result, from 0.
+    Result(u32),
+}
+
+impl Place {
+    /// `receiver`.
+    pub fn receiver() -> Place {
+        Place { base: Base::Receiver, field: None }
+    }
+
+    /// `result:0`.
+    pub fn first_result() -> Place {
+        Place { base: Base::Result(0), field: None }
+    }
+}
+
+impl TryFrom<String> for Place {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Place, String> {
+        let (base, field) = match text.split_once('.') {
+            Some((base, field)) => (base, Some(field.into())),
+            None => (text.as_str(), None),
+        };
+        let base = match base.split_once(':') {
+            None if base == "receiver" => Some(Base::Receiver),
+            Some(("param", index)) => index.parse().ok().map(Base::Param),
+            Some(("result", index)) => index.parse().ok().map(Base::Result),
+            _ => None,
+        };
+        base.map(|base| Place { base, field }).ok_or_else(|| {
+            format!("`{text}` is not a place: expected `receiver`, `param:N` or `result:N`")
+        })
+    }
+}
+
+impl TryFrom<String> for Carrier {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Carrier, String> {
+        let carrier = match text.split_once(':') {
+            None if text == "receiver" => Some(Carrier::Receiver),
+            Some(("param", index)) => index.parse().ok().map(Carrier::Param),
+            Some(("request", index)) => index.parse().ok().map(Carrier::Request),
+            _ => None,
+        };
+        carrier.ok_or_else(|| {
+            format!("`{text}` holds no context: expected `param:N`, `request:N` or `receiver`")
+        })
+    }
+}
+
+impl TryFrom<String> for End {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<End, String> {
+        match text.as_str() {
+            "()" => Ok(End::Call),
+            "receive" => Ok(End::Receive),
+            _ if text.contains(['.', '/']) => Name::parse(&text).map(End::Function),
+            _ => Ok(End::Method(text.into())),
+        }
+    }
+}
