@@ -1,51 +1,250 @@
 //! From a snapshot to a report: the phases, their order, and what becomes of the findings.
+//!
+//! The files are parsed, the packages indexed, the selected rules run over every function and
+//! package, all of it on several threads; then findings are sieved, merged and sorted. A phase
+//! takes values and gives a value; nothing calls back, and nothing here reads the disk or prints.
+//! Equal snapshots give equal reports, whatever the number of threads: results are collected in
+//! the order of the snapshot, and sorted by what people see, never by numbers of files or names.
+//!
+//! A rule that panics takes down its own answer on one function and nothing else: the panic
+//! becomes a note that names the rule and the file, and makes the run a failed one.
 
-use std::collections::BTreeMap;
+mod guard;
+mod merge;
+mod report;
 
-use crate::diagnostic::{Finding, Note};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use crate::diagnostic::{Finding, Note, NoteKind};
+use crate::index::{FuncId, Index, PackageId, PackageSource};
+use crate::project::{Package, Snapshot, SourceFile};
+use crate::rules::selection::Selection;
+use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, SourceText};
+use crate::syntax::{self, File};
 
-/// What a run found.
+pub use report::{Counts, Report, ReportFile};
+
+/// How far a run is: counted up by it, read by whoever wants to show it.
 #[derive(Debug, Default)]
-pub struct Report {
-    /// The findings, sorted by path and place.
-    pub findings: Vec<Finding>,
-    /// What could not be read or analysed, sorted by path and place.
-    pub notes: Vec<Note>,
-    /// How much was analysed.
-    pub counts: Counts,
-    /// The files that the findings speak of.
-    pub files: BTreeMap<FileId, ReportFile>,
+pub struct Progress {
+    /// Files parsed and packages checked.
+    pub done: AtomicUsize,
+    /// Files to parse and packages to check.
+    pub total: AtomicUsize,
 }
 
-/// How much a run analysed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Files named by the user that were analysed.
-    pub files: usize,
-    /// Packages that hold them.
-    pub packages: usize,
-    /// Those of the files that are generated, and so not reported.
-    pub generated: usize,
+/// The stack of each thread: every recursion of the analysis is bounded to fit into it.
+const STACK_BYTES: usize = 16 << 20;
+
+/// Gives `work` the threads for its parallel parts: `jobs` of them, or as many as the machine has
+/// to give. An error says why they cannot be had.
+pub fn on_threads<T: Send>(
+    jobs: Option<usize>,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, String> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs.unwrap_or(0))
+        .stack_size(STACK_BYTES)
+        .build()
+        .map_err(|error| format!("cannot start the threads of the analysis: {error}"))?;
+    Ok(pool.install(work))
 }
 
-/// A file that a finding speaks of.
-#[derive(Clone, Debug)]
-pub struct ReportFile {
-    /// The path as shown to people.
-    pub path: String,
-    /// Its bytes.
-    pub text: SourceText,
+/// Analyses `snapshot` with the rules of `selection`. Called inside [`on_threads`], whose stacks
+/// its bounds are made for.
+pub fn analyze(snapshot: &Snapshot, selection: &Selection, progress: &Progress) -> Report {
+    progress.total.store(snapshot.files.len() + snapshot.packages.len(), Ordering::Relaxed);
+    let mut notes = snapshot.notes.clone();
+    let (trees, parse_notes) = parse(snapshot, progress);
+    notes.extend(parse_notes);
+    let index = index(snapshot, &trees);
+    let run = Run { snapshot, selection, trees: &trees, index: &index };
+    let checked: Vec<(Vec<Finding>, Vec<Note>)> = snapshot
+        .packages
+        .par_iter()
+        .map(|package| {
+            let checked = run.check_package(package);
+            progress.done.fetch_add(1, Ordering::Relaxed);
+            checked
+        })
+        .collect();
+    let mut findings = Vec::new();
+    for (package_findings, package_notes) in checked {
+        findings.extend(package_findings);
+        notes.extend(package_notes);
+    }
+    let findings = merge::merge(snapshot, findings);
+    Report {
+        files: report::files(snapshot, &findings),
+        findings,
+        notes: report::sorted_notes(notes),
+        counts: run.counts(),
+    }
 }
 
-impl Report {
-    /// The file of a location of one of the findings.
-    pub fn file(&self, id: FileId) -> &ReportFile {
-        self.files.get(&id).expect("a report holds the files of its findings")
+/// The trees of all files of the run, and the notes on those that do not parse.
+fn parse(snapshot: &Snapshot, progress: &Progress) -> (Vec<Arc<File>>, Vec<Note>) {
+    let parsed: Vec<(Arc<File>, Option<Note>)> = snapshot
+        .files
+        .par_iter()
+        .map(|file| {
+            let parsed = parse_file(file);
+            progress.done.fetch_add(1, Ordering::Relaxed);
+            parsed
+        })
+        .collect();
+    let (trees, notes): (Vec<_>, Vec<_>) = parsed.into_iter().unzip();
+    (trees, notes.into_iter().flatten().collect())
+}
+
+fn parse_file(file: &SourceFile) -> (Arc<File>, Option<Note>) {
+    match guard::run(|| syntax::parse(file.text.clone())) {
+        Ok(tree) => {
+            let note = parse_note(file, &tree);
+            (Arc::new(tree), note)
+        }
+        Err(panic) => {
+            let nothing = syntax::parse(SourceText::new(Vec::new()));
+            let message = format!("straggler failed to parse this file ({panic}); it is left out");
+            (Arc::new(nothing), Some(internal_error(file.display.clone(), message)))
+        }
+    }
+}
+
+fn parse_note(file: &SourceFile, tree: &File) -> Option<Note> {
+    let first = tree.errors.first()?;
+    let position = file.text.position(first.span.start);
+    let more = match tree.errors.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    Some(Note {
+        path: file.display.clone(),
+        line_column: Some((position.line, position.column)),
+        kind: NoteKind::ParseError,
+        message: format!("{}{more}; the functions around it are analysed", first.message),
+    })
+}
+
+fn index<'s>(snapshot: &'s Snapshot, trees: &[Arc<File>]) -> Index<'s> {
+    let source = |package: &Package| PackageSource {
+        path: package.import_path,
+        name: package.name,
+        files: package.files.iter().map(|&id| (id, Arc::clone(&trees[id.0 as usize]))).collect(),
+    };
+    Index::new(snapshot.packages.iter().map(source).collect())
+}
+
+struct Run<'a> {
+    snapshot: &'a Snapshot,
+    selection: &'a Selection,
+    trees: &'a [Arc<File>],
+    index: &'a Index<'a>,
+}
+
+impl Run<'_> {
+    /// All findings in the files that are reported from this view of the package.
+    fn check_package(&self, package: &Package) -> (Vec<Finding>, Vec<Note>) {
+        let reported: BTreeSet<FileId> = self.reported(package).collect();
+        if reported.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        let id = PackageId(package.id.0);
+        let funcs: Vec<FuncId> = self
+            .index
+            .package(id)
+            .funcs
+            .iter()
+            .filter(|func| reported.contains(&func.file))
+            .map(|func| func.id)
+            .collect();
+        let answers: Vec<Result<Vec<Finding>, Note>> = registry()
+            .par_iter()
+            .filter(|entry| self.selection.least_confidence(entry.page.id).is_some())
+            .flat_map(|entry| {
+                let cx = PackageCx { page: &entry.page, index: self.index, package: id };
+                match entry.rule.check {
+                    Check::Package(check) => {
+                        let place = || self.display(package.report[0]);
+                        vec![guarded(entry, place, |findings| check(&cx, findings))]
+                    }
+                    Check::Function(check) => funcs
+                        .par_iter()
+                        .map(|&func| {
+                            let cx = FunctionCx { package: cx, func };
+                            let place = || self.display(cx.declared().file);
+                            guarded(entry, place, |findings| check(&cx, findings))
+                        })
+                        .collect(),
+                }
+            })
+            .collect();
+        let mut findings = Vec::new();
+        let mut notes = Vec::new();
+        for answer in answers {
+            match answer {
+                Ok(found) => findings.extend(found),
+                Err(note) => notes.push(note),
+            }
+        }
+        findings.retain(|finding| {
+            reported.contains(&finding.primary.file)
+                && self
+                    .selection
+                    .least_confidence(finding.rule)
+                    .is_some_and(|least| finding.confidence >= least)
+        });
+        (findings, notes)
     }
 
-    /// Whether something failed that was asked for: exit code 2.
-    pub fn failed(&self) -> bool {
-        self.notes.iter().any(|note| note.kind.is_failure())
+    /// The files that are reported from this view: those asked for, without generated ones.
+    fn reported(&self, package: &Package) -> impl Iterator<Item = FileId> {
+        package.report.iter().copied().filter(|&id| !self.tree(id).generated)
     }
+
+    fn counts(&self) -> Counts {
+        let asked = self.snapshot.packages.iter().filter(|package| !package.report.is_empty());
+        let files: BTreeSet<FileId> =
+            asked.clone().flat_map(|package| package.report.iter().copied()).collect();
+        Counts {
+            files: files.len(),
+            packages: asked.map(|package| &package.dir).collect::<BTreeSet<_>>().len(),
+            generated: files.iter().filter(|&&id| self.tree(id).generated).count(),
+        }
+    }
+
+    fn tree(&self, id: FileId) -> &File {
+        &self.trees[id.0 as usize]
+    }
+
+    fn display(&self, id: FileId) -> String {
+        self.snapshot.file(id).display.clone()
+    }
+}
+
+/// The findings of one check, or the note that it panicked.
+fn guarded(
+    entry: &Entry,
+    path: impl FnOnce() -> String,
+    check: impl FnOnce(&mut Vec<Finding>),
+) -> Result<Vec<Finding>, Note> {
+    guard::run(|| {
+        let mut findings = Vec::new();
+        check(&mut findings);
+        findings
+    })
+    .map_err(|panic| {
+        let rule = entry.page.id;
+        let message = format!("the rule `{rule}` failed here ({panic}); its other answers stand");
+        internal_error(path(), message)
+    })
+}
+
+fn internal_error(path: String, message: String) -> Note {
+    Note { path, line_column: None, kind: NoteKind::InternalError, message }
 }

@@ -1,27 +1,47 @@
 //! Arguments to an exit code. Conditions on flags end here; what lies below gets plain settings.
+//!
+//! Findings go to standard output, byte for byte the same for the same input; notes, the summary
+//! with its time, and the progress bar go to standard error. Exit codes, whatever the format:
+//! 0 nothing found; 1 findings; 2 bad usage, something asked for could not be read, or an internal
+//! error, also when there are findings.
 
-use std::io::{self, Write};
+mod progress;
+
+use std::fmt;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
+use crate::analysis::{self, Report};
+use crate::config::Config;
+use crate::diagnostic::Confidence;
+use crate::project::{self, LoadOptions};
+use crate::rules::selection::{Selection, nearest};
 use crate::{output, rules};
+
+const FAILURE: u8 = 2;
+const FINDINGS: u8 = 1;
 
 /// Finds goroutines left behind in Go source.
 #[derive(Parser)]
 #[command(name = "straggler", version, args_conflicts_with_subcommands = true)]
-#[command(subcommand_negates_reqs = true, max_term_width = 100)]
+#[command(max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     check: CheckArgs,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Analyse files, directories and packages (what is done without a command)
+    /// Analyse files, directories and packages: what happens without a command, too
     Check(CheckArgs),
     /// Show the page of a rule
     Explain {
@@ -38,8 +58,49 @@ enum Command {
 
 #[derive(Args)]
 struct CheckArgs {
-    /// Files, directories, `./...`, or import paths of the module [default: .]
+    /// Files, directories, `dir/...`, or import paths of the module [default: .]
     paths: Vec<PathBuf>,
+    /// How to print the findings
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+    /// Run these rules instead of the default ones: ids, groups, DEFAULT, ALL
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Do not run these rules: ids, groups, ALL
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// Show findings from this confidence on [default: medium; low for rules named in --select]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    min_confidence: Option<MinConfidence>,
+    /// Read no configuration file
+    #[arg(long)]
+    no_config: bool,
+    /// Neither read nor write the cache
+    #[arg(long)]
+    no_cache: bool,
+    /// The Go installation whose standard library is read [default: found as `go` would]
+    #[arg(long, value_name = "DIR")]
+    goroot: Option<PathBuf>,
+    /// Number of threads [default: as many as there are processors]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// The source with the story of the finding on it
+    Human,
+    /// One line for each finding
+    Concise,
+    /// One JSON document
+    Json,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MinConfidence {
+    Low,
+    Medium,
+    High,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -48,38 +109,135 @@ enum RulesFormat {
     Json,
 }
 
-/// Runs the command that `std::env::args_os` asks for.
+/// Runs the command that the arguments of the process ask for.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let stdout = &mut anstream::stdout().lock();
-    let written = match cli.command {
-        Some(Command::Explain { rule }) => match rules::find(&rule) {
-            Some(entry) => output::write_page(&entry.page, stdout),
-            None => return fail(&format!("there is no rule `{rule}`")),
-        },
-        Some(Command::Rules { format: RulesFormat::Table }) => output::write_rules(stdout),
-        Some(Command::Rules { format: RulesFormat::Json }) => output::write_rules_json(stdout),
-        Some(Command::Check(args)) => return check(&args),
-        None => return check(&cli.check),
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => return finish(answer.print(), answer.exit_code() as u8),
     };
-    finish(written.and_then(|()| stdout.flush()), ExitCode::SUCCESS)
+    match cli.color {
+        ColorChoice::Auto => {}
+        ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+        ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    match cli.command {
+        Some(Command::Explain { rule }) => explain(&rule),
+        Some(Command::Rules { format: RulesFormat::Table }) => print(output::write_rules, 0),
+        Some(Command::Rules { format: RulesFormat::Json }) => print(output::write_rules_json, 0),
+        Some(Command::Check(args)) => check(&args),
+        None => check(&cli.check),
+    }
+}
+
+fn explain(rule: &str) -> ExitCode {
+    if let Some(entry) = rules::find(rule) {
+        return print(|out| output::write_page(&entry.page, out), 0);
+    }
+    let meant = nearest(rule, rules::registry().iter().map(|entry| entry.page.id));
+    fail(&format!("there is no rule `{rule}`{}", did_you_mean(meant)))
 }
 
 fn check(args: &CheckArgs) -> ExitCode {
-    fail(&format!("cannot read {} paths yet", args.paths.len()))
+    let start = Instant::now();
+    let config = Config {
+        select: args.select.clone(),
+        ignore: args.ignore.clone(),
+        min_confidence: args.min_confidence.map(|least| match least {
+            MinConfidence::Low => Confidence::Low,
+            MinConfidence::Medium => Confidence::Medium,
+            MinConfidence::High => Confidence::High,
+        }),
+    };
+    let (selection, unknown) = Selection::new(&config);
+    if let Some(name) = unknown.first() {
+        let meant = did_you_mean(name.meant);
+        return fail(&format!("there is no rule or group `{}`{meant}", name.name));
+    }
+    let options = match load_options(args) {
+        Ok(options) => options,
+        Err(message) => return fail(&message),
+    };
+    let report = match run(&options, &selection, args.jobs) {
+        Ok(report) => report,
+        Err(message) => return fail(&message),
+    };
+    let code = match &report {
+        report if report.failed() => FAILURE,
+        report if !report.findings.is_empty() => FINDINGS,
+        _ => 0,
+    };
+    match args.format {
+        Format::Json => print(|out| output::write_json(&report, out), code),
+        Format::Concise => {
+            let code = print(|out| output::write_concise(&report, out), code);
+            tell(|out| output::write_notes(&report, out));
+            code
+        }
+        Format::Human => {
+            let code = print(|out| output::write_human(&report, out), code);
+            tell(|out| {
+                output::write_notes(&report, out)?;
+                output::write_summary(&report, start.elapsed(), out)
+            });
+            code
+        }
+    }
 }
 
-/// The exit code after all output. A reader that closed the pipe has seen enough.
-fn finish(written: io::Result<()>, code: ExitCode) -> ExitCode {
+fn load_options(args: &CheckArgs) -> Result<LoadOptions, String> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| format!("the working directory cannot be read: {error}"))?;
+    let goroot = match &args.goroot {
+        Some(root) if !cwd.join(root).join("src").is_dir() => {
+            return Err(format!("--goroot: `{}` holds no `src`", root.display()));
+        }
+        Some(root) => Some(cwd.join(root)),
+        None => project::find_goroot(),
+    };
+    let module_cache = project::find_module_cache();
+    Ok(LoadOptions { goroot, module_cache, ..LoadOptions::new(cwd, args.paths.clone()) })
+}
+
+fn run(options: &LoadOptions, selection: &Selection, jobs: Option<u16>) -> Result<Report, String> {
+    progress::shown(|progress| {
+        analysis::on_threads(jobs.map(usize::from), || {
+            let snapshot = project::load(options);
+            analysis::analyze(&snapshot, selection, progress)
+        })
+    })
+}
+
+fn did_you_mean(name: Option<&str>) -> impl fmt::Display {
+    name.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// Writes to standard output; the exit code is `code` if that succeeds.
+fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) -> ExitCode {
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    let written = write(&mut out).and_then(|()| out.flush());
+    finish(written, code)
+}
+
+/// The exit code after all output. A reader that has closed the pipe has seen enough.
+fn finish(written: io::Result<()>, code: u8) -> ExitCode {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             fail(&format!("cannot write the output: {error}"))
         }
-        _ => code,
+        _ => ExitCode::from(code),
     }
 }
 
 fn fail(message: &str) -> ExitCode {
-    let _ = writeln!(anstream::stderr(), "error: {}", output::in_line(message));
-    ExitCode::from(2)
+    tell(|out| {
+        let style = anstyle::Style::new().fg_color(Some(anstyle::AnsiColor::Red.into())).bold();
+        writeln!(out, "{style}error{style:#}: {}", output::in_line(message))
+    });
+    ExitCode::from(FAILURE)
+}
+
+/// Writes to standard error. There is nobody left to tell if that fails.
+fn tell(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let mut err = BufWriter::new(anstream::stderr().lock());
+    let _ = write(&mut err).and_then(|()| err.flush());
 }

@@ -4,8 +4,6 @@
 //! It knows neither which rules exist (names of rules are checked in `rules`) nor where a setting
 //! came from.
 
-use std::path::PathBuf;
-
 use crate::diagnostic::Confidence;
 
 /// The settings of a run.
@@ -19,6 +17,4 @@ pub struct Config {
     /// The least confidence that is shown. `None`: medium, but all findings of a rule that
     /// `select` names.
     pub min_confidence: Option<Confidence>,
-    /// Where Go's own sources are, when it is not to be found out.
-    pub goroot: Option<PathBuf>,
 }

@@ -21,12 +21,14 @@ use crate::source::{FileId, SourceText};
 use crate::syntax::Symbol;
 
 mod dependency;
+mod environment;
 mod header;
 mod read;
 mod view;
 mod walk;
 
 pub use dependency::{DependencySource, Importer};
+pub use environment::{find_goroot, find_module_cache};
 pub use view::{Build, Tests, View};
 
 /// What a run reads, and where it looks for the sources of dependencies. Holds everything of the

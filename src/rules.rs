@@ -156,3 +156,22 @@ pub fn registry() -> &'static [Entry] {
 pub fn find(id: &str) -> Option<&'static Entry> {
     registry().iter().find(|entry| entry.page.id == id)
 }
+
+/// Whether findings of `winner` replace those of `loser` on the same defect: its page says so, or
+/// the page of a rule that it replaces does.
+pub fn supersedes(winner: &str, loser: &str) -> bool {
+    let mut seen: Vec<&str> = vec![winner];
+    let mut next = 0;
+    while let Some(&rule) = seen.get(next) {
+        next += 1;
+        for &superseded in find(rule).map_or(&[][..], |entry| &entry.page.supersedes) {
+            if superseded == loser {
+                return true;
+            }
+            if !seen.contains(&superseded) {
+                seen.push(superseded);
+            }
+        }
+    }
+    false
+}

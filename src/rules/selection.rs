@@ -92,7 +92,7 @@ fn names(pages: &[&Page]) -> impl Iterator<Item = &'static str> {
 
 /// The one of `names` with the fewest edits from `name`, if they are few.
 pub fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let limit = name.chars().count() / 3 + 1;
+    let limit = (name.chars().count() / 3).max(1);
     names
         .map(|candidate| (distance(name, candidate), candidate))
         .min()

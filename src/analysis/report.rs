@@ -1,0 +1,77 @@
+//! What a run tells.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Finding, Note};
+use crate::project::Snapshot;
+use crate::source::{FileId, SourceText};
+
+/// What a run found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The findings, sorted by path and place.
+    pub findings: Vec<Finding>,
+    /// What could not be read or analysed, sorted by path and place.
+    pub notes: Vec<Note>,
+    /// How much was analysed.
+    pub counts: Counts,
+    /// The files that the findings speak of.
+    pub files: BTreeMap<FileId, ReportFile>,
+}
+
+/// How much a run analysed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Files asked for that were analysed.
+    pub files: usize,
+    /// Packages that hold them.
+    pub packages: usize,
+    /// Those of the files that are generated, and so not reported.
+    pub generated: usize,
+}
+
+/// A file that a finding speaks of.
+#[derive(Clone, Debug)]
+pub struct ReportFile {
+    /// The path as shown to people.
+    pub path: String,
+    /// Its bytes.
+    pub text: SourceText,
+}
+
+impl Report {
+    /// The file of a location of one of the findings.
+    pub fn file(&self, id: FileId) -> &ReportFile {
+        self.files.get(&id).expect("a report holds the files of its findings")
+    }
+
+    /// Whether something failed that was asked for: exit code 2.
+    pub fn failed(&self) -> bool {
+        self.notes.iter().any(|note| note.kind.is_failure())
+    }
+}
+
+/// The files of all locations of `findings`.
+pub(super) fn files(snapshot: &Snapshot, findings: &[Finding]) -> BTreeMap<FileId, ReportFile> {
+    let locations = findings.iter().flat_map(|finding| {
+        let labels = finding.labels.iter().map(|label| label.location);
+        let edits = finding.fixes.iter().flat_map(|fix| &fix.edits).map(|edit| edit.location);
+        [finding.primary].into_iter().chain(labels).chain(edits)
+    });
+    let mut files = BTreeMap::new();
+    for location in locations {
+        files.entry(location.file).or_insert_with(|| {
+            let file = snapshot.file(location.file);
+            ReportFile { path: file.display.clone(), text: file.text.clone() }
+        });
+    }
+    files
+}
+
+/// The notes by path and place, each once.
+pub(super) fn sorted_notes(mut notes: Vec<Note>) -> Vec<Note> {
+    let key = |note: &Note| (note.path.clone(), note.line_column, note.kind, note.message.clone());
+    notes.sort_by_cached_key(key);
+    notes.dedup();
+    notes
+}
