@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
+use crate::catalog::{Catalog, NoVersions, Versions};
 use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::{FuncId, Index, PackageId, PackageSource};
 use crate::project::{Package, Snapshot, SourceFile};
@@ -57,13 +58,18 @@ pub fn on_threads<T: Send>(
 
 /// Analyses `snapshot` with the rules of `selection`. Called inside [`on_threads`], whose stacks
 /// its bounds are made for.
-pub fn analyze(snapshot: &Snapshot, selection: &Selection, progress: &Progress) -> Report {
+pub fn analyze(
+    snapshot: &Snapshot,
+    catalog: &Catalog,
+    selection: &Selection,
+    progress: &Progress,
+) -> Report {
     progress.total.store(snapshot.files.len() + snapshot.packages.len(), Ordering::Relaxed);
     let mut notes = snapshot.notes.clone();
     let (trees, parse_notes) = parse(snapshot, progress);
     notes.extend(parse_notes);
     let index = index(snapshot, &trees);
-    let run = Run { snapshot, selection, trees: &trees, index: &index };
+    let run = Run { snapshot, catalog, selection, trees: &trees, index: &index };
     let checked: Vec<(Vec<Finding>, Vec<Note>)> = snapshot
         .packages
         .par_iter()
@@ -142,6 +148,7 @@ fn index<'s>(snapshot: &'s Snapshot, trees: &[Arc<File>]) -> Index<'s> {
 
 struct Run<'a> {
     snapshot: &'a Snapshot,
+    catalog: &'a Catalog,
     selection: &'a Selection,
     trees: &'a [Arc<File>],
     index: &'a Index<'a>,
@@ -167,7 +174,13 @@ impl Run<'_> {
             .par_iter()
             .filter(|entry| self.selection.least_confidence(entry.page.id).is_some())
             .flat_map(|entry| {
-                let cx = PackageCx { page: &entry.page, index: self.index, package: id };
+                let cx = PackageCx {
+                    page: &entry.page,
+                    index: self.index,
+                    catalog: self.catalog,
+                    versions: self.versions(package),
+                    package: id,
+                };
                 match entry.rule.check {
                     Check::Package(check) => {
                         let place = || self.display(package.report[0]);
@@ -200,6 +213,13 @@ impl Run<'_> {
                     .is_some_and(|least| finding.confidence >= least)
         });
         (findings, notes)
+    }
+
+    fn versions(&self, package: &Package) -> &(dyn Versions + Sync) {
+        match package.module {
+            Some(id) => self.snapshot.module(id),
+            None => &NoVersions,
+        }
     }
 
     /// The files that are reported from this view: those asked for, without generated ones.

@@ -16,6 +16,7 @@ use std::time::Instant;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use crate::analysis::{self, Report};
+use crate::catalog::Catalog;
 use crate::config::Config;
 use crate::diagnostic::Confidence;
 use crate::project::{self, LoadOptions};
@@ -199,10 +200,11 @@ fn load_options(args: &CheckArgs) -> Result<LoadOptions, String> {
 }
 
 fn run(options: &LoadOptions, selection: &Selection, jobs: Option<u16>) -> Result<Report, String> {
+    let (catalog, _) = Catalog::load(None);
     progress::shown(|progress| {
         analysis::on_threads(jobs.map(usize::from), || {
             let snapshot = project::load(options);
-            analysis::analyze(&snapshot, selection, progress)
+            analysis::analyze(&snapshot, &catalog, selection, progress)
         })
     })
 }

@@ -17,6 +17,7 @@ use std::sync::{Arc, LazyLock};
 pub mod page;
 pub mod selection;
 
+use crate::catalog::{Catalog, Versions};
 use crate::diagnostic::Finding;
 use crate::index::{BodyInfo, Func, FuncId, Index, PackageId};
 use crate::source::{Location, Span};
@@ -50,6 +51,10 @@ pub struct PackageCx<'a> {
     pub page: &'static Page,
     /// Names and types.
     pub index: &'a Index<'a>,
+    /// What libraries do.
+    pub catalog: &'a Catalog,
+    /// The versions that the package is built with: the catalog's facts hold for some of them.
+    pub versions: &'a (dyn Versions + Sync),
     /// The package.
     pub package: PackageId,
 }
@@ -87,6 +92,16 @@ impl<'a> FunctionCx<'a> {
     /// Names and types.
     pub fn index(&self) -> &'a Index<'a> {
         self.package.index
+    }
+
+    /// What libraries do.
+    pub fn catalog(&self) -> &'a Catalog {
+        self.package.catalog
+    }
+
+    /// The versions that the package is built with.
+    pub fn versions(&self) -> &'a (dyn Versions + Sync) {
+        self.package.versions
     }
 
     /// The declaration of the function.
