@@ -14,9 +14,11 @@ mod intern;
 mod lower;
 mod parse;
 mod print;
+mod walk;
 
 pub use ast::*;
 pub use intern::Symbol;
 pub use lower::MAX_DEPTH;
 pub use parse::parse;
 pub use print::print;
+pub use walk::{Descendants, Node, Parents};
