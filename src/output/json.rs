@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::analysis::Report;
 use crate::diagnostic::{Finding, Fix, Note, NoteKind, Role, Safety};
 use crate::output::{confidence_name, severity_name};
-use crate::rules;
+use crate::rules::page;
 use crate::source::{Location, SourceText};
 
 /// Raised when a reader of the format would have to change.
@@ -40,7 +40,7 @@ struct Diagnostic<'a> {
     help: &'a str,
     fixes: Vec<JsonFix<'a>>,
     /// The rule's page, from the root of straggler's repository.
-    url: Option<String>,
+    url: String,
 }
 
 #[derive(Serialize)]
@@ -129,7 +129,7 @@ fn diagnostic<'a>(report: &'a Report, finding: &'a Finding) -> Diagnostic<'a> {
         why: &finding.why,
         help: &finding.help,
         fixes: finding.fixes.iter().map(|each| fix(report, each)).collect(),
-        url: rules::find(finding.rule).map(|entry| entry.page.path()),
+        url: page::path(finding.rule),
     }
 }
 

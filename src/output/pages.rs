@@ -7,7 +7,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{confidence_name, severity_name};
-use crate::rules::page::Page;
+use crate::rules::page::{Page, path};
 use crate::rules::{Entry, GROUPS, registry};
 
 const HEADING: Style = Style::new().bold();
@@ -127,7 +127,7 @@ pub fn write_rules_json(out: &mut dyn Write) -> io::Result<()> {
             go: page.go,
             modules: &page.modules,
             summary: one_line(page.summary),
-            url: page.path(),
+            url: path(page.id),
         })
         .collect();
     serde_json::to_writer_pretty(&mut *out, &rules)?;

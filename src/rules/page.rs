@@ -107,15 +107,15 @@ impl Page {
         })
     }
 
-    /// Where the page is, from the root of straggler's own repository.
-    pub fn path(&self) -> String {
-        format!("rules/{}.md", self.id)
-    }
-
     /// The section under `title`.
     pub fn section(&self, title: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.title == title)
     }
+}
+
+/// Where the page of the rule `id` is, from the root of straggler's own repository.
+pub fn path(id: &str) -> String {
+    format!("rules/{id}.md")
 }
 
 const SEVERITIES: [(&str, Severity); 3] =

@@ -141,12 +141,8 @@ mod tests {
     /// Prints the rules that run, each with the least confidence shown.
     fn check(select: &[&str], ignore: &[&str], min: Option<Confidence>, expected: &str) {
         let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        let config = Config {
-            select: strings(select),
-            ignore: strings(ignore),
-            min_confidence: min,
-            ..Config::default()
-        };
+        let config =
+            Config { select: strings(select), ignore: strings(ignore), min_confidence: min };
         let pages = [
             page("nil-channel", "stuck", true),
             page("lock-order", "stuck", false),

@@ -1,4 +1,12 @@
 //! The one test binary: each module is an area.
 
+mod harness;
+
+mod cli;
+mod docs;
+mod fixtures;
 mod flow;
+mod layering;
+mod output;
+mod pages;
 mod syntax;

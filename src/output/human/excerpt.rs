@@ -114,11 +114,10 @@ impl<'a> Excerpt<'a> {
     }
 
     fn push_odd_line(&mut self, line: Span, labels: &[Span]) -> Vec<usize> {
+        let long = line.end - line.start > LONG_LINE;
+        let near = |at: u32, offset: u32| at.abs_diff(offset) <= MARGIN;
         let kept = |at: u32| {
-            line.end - line.start <= LONG_LINE
-                || labels.iter().any(|label| {
-                    at + MARGIN >= label.start && at <= label.start.saturating_add(MARGIN)
-                })
+            !long || labels.iter().any(|label| near(at, label.start) || near(at, label.end))
         };
         let mut shifted = Vec::with_capacity((line.end - line.start) as usize + 1);
         let mut cutting = false;

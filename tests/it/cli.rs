@@ -1,0 +1,138 @@
+//! The program as people run it: arguments, exit codes, and what goes to which stream.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const CLEAN: &str = "package clean\n\nfunc F() int { return 1 }\n";
+
+fn straggler(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_straggler"));
+    command.current_dir(dir).stdin(Stdio::null());
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "GOROOT", "GOFLAGS", "GOWORK"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn module(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (path, text) in [("go.mod", "module example.com/m\n\ngo 1.26\n")].iter().chain(files) {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    }
+    dir
+}
+
+/// The exit code, standard output and standard error, with times as `T`.
+fn seen(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    let err: Vec<String> = text(&output.stderr)
+        .lines()
+        .map(|line| match line.rsplit_once("; ") {
+            Some((before, time)) if time.ends_with(" s") => format!("{before}; T"),
+            _ => line.to_owned(),
+        })
+        .collect();
+    format!(
+        "exit {}\n{}{}",
+        output.status.code().expect("an exit code"),
+        text(&output.stdout),
+        err.iter().map(|line| format!("! {line}\n")).collect::<String>()
+    )
+}
+
+#[track_caller]
+fn check(dir: &Path, args: &[&str], expected: &str) {
+    let output = straggler(dir).args(args).output().expect("straggler runs");
+    assert_eq!(seen(&output), expected, "straggler {args:?}");
+}
+
+#[test]
+fn without_arguments_the_working_directory_is_checked() {
+    let module = module(&[("clean.go", CLEAN), ("sub/clean.go", CLEAN)]);
+    let expected = "exit 0\n! no findings in 2 files of 2 packages; T\n";
+    for args in [&[][..], &["."], &["./..."], &["check"], &["check", "."]] {
+        check(module.path(), args, expected);
+    }
+    check(module.path(), &["sub"], "exit 0\n! no findings in 1 file of 1 package; T\n");
+    check(module.path(), &["check", "clean.go", "--format", "concise"], "exit 0\n");
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_an_error_and_the_rest_is_checked() {
+    let module = module(&[("clean.go", CLEAN)]);
+    check(
+        module.path(),
+        &["nowhere", "clean.go"],
+        "exit 2\n! error: nowhere: no such file or directory\n\
+         ! no findings in 1 file of 1 package; 1 missing; T\n",
+    );
+}
+
+#[test]
+fn names_of_rules_are_checked() {
+    let module = module(&[]);
+    check(
+        module.path(),
+        &["--select", "stuk"],
+        "exit 2\n! error: there is no rule or group `stuk`; did you mean `stuck`?\n",
+    );
+    check(module.path(), &["explain", "zzz"], "exit 2\n! error: there is no rule `zzz`\n");
+}
+
+#[test]
+fn bad_usage_is_an_error() {
+    let module = module(&[]);
+    for args in [&["--format", "xml"][..], &["--jobs", "0"], &["--frobnicate"]] {
+        let output = straggler(module.path()).args(args).output().expect("straggler runs");
+        assert_eq!(output.status.code(), Some(2), "straggler {args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty());
+    }
+    check(
+        module.path(),
+        &["--goroot", "nowhere"],
+        "exit 2\n! error: --goroot: `nowhere` holds no `src`\n",
+    );
+}
+
+#[test]
+fn flags_of_later_features_are_accepted() {
+    let module = module(&[("clean.go", CLEAN)]);
+    let args = ["--no-config", "--no-cache", "--color", "always", "-j", "1", "--format", "concise"];
+    check(module.path(), &args, "exit 0\n");
+}
+
+#[test]
+fn json_holds_nothing_that_changes_from_run_to_run() {
+    let module = module(&[("clean.go", CLEAN), ("broken.go", "package clean\n\nfunc {\n")]);
+    let run = |jobs: &str| {
+        let args = ["--format", "json", "--jobs", jobs];
+        straggler(module.path()).args(args).output().expect("straggler runs")
+    };
+    let one = run("1");
+    let json: serde_json::Value = serde_json::from_slice(&one.stdout).expect("JSON");
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["summary"]["files"], 2);
+    assert_eq!(json["notes"][0]["kind"], "parse-error");
+    assert_eq!(json["notes"][0]["path"], "broken.go");
+    assert_eq!(one.stdout, run("4").stdout);
+    assert_eq!(one.status.code(), Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_not() {
+    let dir = module(&[]);
+    for args in [&["--help"][..], &["rules"], &["--format", "json"]] {
+        let full = File::create("/dev/full").expect("/dev/full");
+        let output = straggler(dir.path()).args(args).stdout(full).output().expect("runs");
+        assert_eq!(output.status.code(), Some(2), "straggler {args:?} >/dev/full");
+
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = straggler(dir.path()).args(args).stdout(writer).output().expect("runs");
+        assert_eq!(seen(&output), "exit 0\n", "straggler {args:?} into a closed pipe");
+    }
+}
