@@ -9,4 +9,5 @@ mod flow;
 mod layering;
 mod output;
 mod pages;
+mod real;
 mod syntax;
