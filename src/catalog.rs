@@ -43,8 +43,16 @@ pub use op::Op;
 pub use version::{GoVersion, Version};
 
 /// The tables that come with straggler: path below the repository's root, and text.
-const EMBEDDED: &[(&str, &str)] =
-    &[("rules/catalog/std.toml", include_str!("../rules/catalog/std.toml"))];
+const EMBEDDED: &[(&str, &str)] = &[
+    ("rules/catalog/std-sync.toml", include_str!("../rules/catalog/std-sync.toml")),
+    ("rules/catalog/std-net.toml", include_str!("../rules/catalog/std-net.toml")),
+    ("rules/catalog/std-http.toml", include_str!("../rules/catalog/std-http.toml")),
+    ("rules/catalog/std-os.toml", include_str!("../rules/catalog/std-os.toml")),
+    ("rules/catalog/std-sql.toml", include_str!("../rules/catalog/std-sql.toml")),
+    ("rules/catalog/std-log.toml", include_str!("../rules/catalog/std-log.toml")),
+    ("rules/catalog/std-pure.toml", include_str!("../rules/catalog/std-pure.toml")),
+    ("rules/catalog/x-sync.toml", include_str!("../rules/catalog/x-sync.toml")),
+];
 
 /// What known APIs do.
 #[derive(Debug, Default)]
