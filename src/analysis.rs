@@ -21,8 +21,8 @@ use rayon::prelude::*;
 
 use crate::catalog::{Catalog, NoVersions, Versions};
 use crate::diagnostic::{Finding, Note, NoteKind};
-use crate::index::{FuncId, Index, PackageId, PackageSource};
-use crate::project::{Package, Snapshot, SourceFile};
+use crate::index::{FuncId, Index};
+use crate::project::{Package, PackageId, Snapshot, SourceFile};
 use crate::rules::selection::Selection;
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, SourceText};
@@ -68,7 +68,7 @@ pub fn analyze(
     let mut notes = snapshot.notes.clone();
     let (trees, parse_notes) = parse(snapshot, progress);
     notes.extend(parse_notes);
-    let index = index(snapshot, &trees);
+    let index = Index::new(snapshot, &trees, catalog);
     let run = Run { snapshot, catalog, selection, trees: &trees, index: &index };
     let checked: Vec<(Vec<Finding>, Vec<Note>)> = snapshot
         .packages
@@ -135,15 +135,6 @@ fn parse_note(file: &SourceFile, tree: &File) -> Option<Note> {
         kind: NoteKind::ParseError,
         message: format!("{}{more}; the functions around it are analysed", first.message),
     })
-}
-
-fn index<'s>(snapshot: &'s Snapshot, trees: &[Arc<File>]) -> Index<'s> {
-    let source = |package: &Package| PackageSource {
-        path: package.import_path,
-        name: package.name,
-        files: package.files.iter().map(|&id| (id, Arc::clone(&trees[id.0 as usize]))).collect(),
-    };
-    Index::new(snapshot.packages.iter().map(source).collect())
 }
 
 struct Run<'a> {

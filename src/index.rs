@@ -8,14 +8,24 @@
 //! and of no library: what the catalog says about results of missing packages comes in as data.
 
 mod body;
+mod check;
 mod constant;
+mod declare;
 mod def;
+mod external;
+mod identical;
+mod lookup;
 mod package;
+mod query;
+mod store;
+mod subst;
 mod types;
+mod universe;
 
-use std::marker::PhantomData;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
+use crate::catalog::Catalog;
+use crate::project::{Importer, PackageId, Snapshot};
 use crate::source::FileId;
 use crate::syntax::{File, Symbol};
 
@@ -27,11 +37,6 @@ pub use types::{
     Array, Basic, Constraint, DeclRef, Field, Interface, InterfaceMethod, Map, Named, Signature,
     Struct, Type, TypeDecl, TypeParam,
 };
-
-/// A package in one view, of the run or of its dependencies. The numbers of dependencies depend
-/// on the order in which they are met: results are never sorted by them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PackageId(pub u32);
 
 /// A declared function or method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,36 +56,52 @@ pub struct ObjectId {
     pub index: u32,
 }
 
-/// A package of the run, as `project` found it.
-pub struct PackageSource {
-    /// Its import path.
-    pub path: Symbol,
-    /// The name of its package clauses.
-    pub name: Symbol,
-    /// The files of the view.
-    pub files: Vec<(FileId, Arc<File>)>,
-}
-
 /// The packages of a run and whatever they import, as far as somebody asks.
+///
+/// Packages of the run have the numbers of the snapshot. Dependencies get the numbers after those
+/// in the order in which they are met: results are never sorted by them.
 pub struct Index<'s> {
+    snapshot: &'s Snapshot,
+    catalog: &'s Catalog,
     packages: Vec<Package>,
-    sources: PhantomData<&'s ()>,
+    dependencies: store::Dependencies,
 }
 
-static EMPTY_BODY: LazyLock<BodyInfo> = LazyLock::new(BodyInfo::default);
+/// What a package is made of.
+struct PackageSource {
+    path: Symbol,
+    name: Symbol,
+    files: Vec<(FileId, Arc<File>)>,
+    importer: Importer,
+    under_test: Option<PackageId>,
+}
 
 impl<'s> Index<'s> {
-    /// An index of these packages: the first one gets number 0.
-    pub fn new(packages: Vec<PackageSource>) -> Index<'s> {
-        let packages = packages.into_iter().enumerate().map(|(number, source)| {
-            Package::new(PackageId(number as u32), source.path, source.name, source.files)
+    /// An index of the packages of a snapshot, whose files are given parsed, by [`FileId`].
+    ///
+    /// Threads that ask it need 16 MiB of stack: its bounds are made for that.
+    pub fn new(snapshot: &'s Snapshot, files: &[Arc<File>], catalog: &'s Catalog) -> Index<'s> {
+        let packages = snapshot.packages.iter().map(|package| {
+            let of_file = |&id: &FileId| (id, Arc::clone(&files[id.0 as usize]));
+            let source = PackageSource {
+                path: package.import_path,
+                name: package.name,
+                files: package.files.iter().map(of_file).collect(),
+                importer: package.importer,
+                under_test: package.under_test,
+            };
+            Package::new(package.id, source)
         });
-        Index { packages: packages.collect(), sources: PhantomData }
+        let packages = packages.collect();
+        Index { snapshot, catalog, packages, dependencies: store::Dependencies::default() }
     }
 
     /// The declarations of a package.
     pub fn package(&self, id: PackageId) -> &Package {
-        &self.packages[id.0 as usize]
+        match self.packages.get(id.0 as usize) {
+            Some(package) => package,
+            None => self.dependencies.get(id.0 - self.packages.len() as u32),
+        }
     }
 
     /// A declared function or method.
@@ -95,54 +116,6 @@ impl<'s> Index<'s> {
 
     /// The tree of the file that declares a function.
     pub fn file_of(&self, id: FuncId) -> &Arc<File> {
-        let func = self.func(id);
-        self.package(id.package).file(func.file).expect("a function's file is one of its package")
-    }
-
-    /// The type of a declaration of package level; for a type, the type itself.
-    pub fn object_type(&self, id: ObjectId) -> Type {
-        self.object(id).ty.get().cloned().unwrap_or_default()
-    }
-
-    /// The value of a constant of package level.
-    pub fn object_constant(&self, _id: ObjectId) -> Option<Constant> {
-        None
-    }
-
-    /// The signature of a declared function or method, without its receiver.
-    pub fn func_type(&self, id: FuncId) -> Type {
-        self.func(id).ty.get().cloned().unwrap_or_default()
-    }
-
-    /// The names and types of a function's signature and body.
-    pub fn body(&self, _id: FuncId) -> &BodyInfo {
-        &EMPTY_BODY
-    }
-
-    /// The names and types of the specification that declares `id`, with its initial values.
-    pub fn init_body(&self, _id: ObjectId) -> &BodyInfo {
-        &EMPTY_BODY
-    }
-
-    /// What stands behind a defined type; of a type parameter its constraint interface; any
-    /// other type is its own underlying type. Never [`Type::Named`].
-    pub fn underlying(&self, ty: &Type) -> Type {
-        match ty {
-            Type::Named(_) | Type::Param(_) => Type::Unknown,
-            other => other.clone(),
-        }
-    }
-
-    /// The field or method that `x.name` denotes for an `x` of type `ty`, seen from `from`:
-    /// [`Def::Field`], [`Def::Method`], [`Def::InterfaceMethod`], [`Def::External`] or
-    /// [`Def::Unknown`].
-    pub fn lookup(&self, _ty: &Type, _name: Symbol, _from: PackageId) -> Def {
-        Def::Unknown
-    }
-
-    /// Whether values of type `ty` can be assigned to a variable of interface type `interface`
-    /// as far as methods go; `None` when that is not known.
-    pub fn implements(&self, _ty: &Type, _interface: &Type) -> Option<bool> {
-        None
+        &self.package(id.package).scope_of(self.func(id).file).file
     }
 }

@@ -19,7 +19,8 @@ pub mod selection;
 
 use crate::catalog::{Catalog, Versions};
 use crate::diagnostic::Finding;
-use crate::index::{BodyInfo, Func, FuncId, Index, PackageId};
+use crate::index::{BodyInfo, Func, FuncId, Index};
+use crate::project::PackageId;
 use crate::source::{Location, Span};
 use crate::syntax::File;
 use page::Page;

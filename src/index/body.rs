@@ -82,3 +82,66 @@ impl BodyInfo {
         fact.checked_sub(1).map(|fact| fact as usize)
     }
 }
+
+/// How a walk writes down what it learns.
+impl BodyInfo {
+    pub(super) fn add_local(&mut self, local: Local) -> LocalId {
+        let id = LocalId(self.locals.len() as u32);
+        self.locals.push(local);
+        id
+    }
+
+    pub(super) fn local_mut(&mut self, id: LocalId) -> &mut Local {
+        &mut self.locals[id.0 as usize]
+    }
+
+    pub(super) fn set_type(&mut self, expr: ExprId, ty: Type) {
+        let slot = self.make_slot(expr);
+        if self.types.len() <= slot {
+            self.types.resize(slot + 1, Type::Unknown);
+        }
+        self.types[slot] = ty;
+    }
+
+    pub(super) fn set_name(&mut self, expr: ExprId, def: Def) {
+        self.names.push(def);
+        let fact = self.names.len() as u32;
+        self.set_fact(expr, fact);
+    }
+
+    pub(super) fn set_call(&mut self, call: ExprId, callee: Callee) {
+        self.calls.push(callee);
+        let fact = self.calls.len() as u32;
+        self.set_fact(call, fact);
+    }
+
+    pub(super) fn set_constant(&mut self, expr: ExprId, constant: Constant) {
+        self.constants.insert(expr, constant);
+    }
+
+    pub(super) fn set_clause(&mut self, clause: Span, local: LocalId) {
+        self.clauses.insert(clause.start, local);
+    }
+
+    fn set_fact(&mut self, expr: ExprId, fact: u32) {
+        let slot = self.make_slot(expr);
+        if self.facts.len() <= slot {
+            self.facts.resize(slot + 1, 0);
+        }
+        self.facts[slot] = fact;
+    }
+
+    /// The place of `expr` in the tables, which start at the first expression that was met.
+    fn make_slot(&mut self, expr: ExprId) -> usize {
+        if self.types.is_empty() && self.facts.is_empty() {
+            self.base = expr.0;
+        }
+        if expr.0 < self.base {
+            let more = (self.base - expr.0) as usize;
+            self.types.splice(0..0, std::iter::repeat_n(Type::Unknown, more));
+            self.facts.splice(0..0, std::iter::repeat_n(0, more));
+            self.base = expr.0;
+        }
+        (expr.0 - self.base) as usize
+    }
+}

@@ -1,13 +1,14 @@
 //! The declarations of one package, before anything is asked about their types.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rustc_hash::FxHashMap;
 
+use crate::project::{Importer, PackageId};
 use crate::source::{FileId, Span};
 use crate::syntax::{DeclId, DeclKind, ExprId, ExprKind, File, FuncDecl, Symbol};
 
-use super::{FuncId, ObjectId, PackageId, QualifiedName, Type};
+use super::{BodyInfo, Constant, DeclRef, FuncId, ObjectId, PackageSource, QualifiedName, Type};
 
 /// A package in one view: what its files declare together.
 #[derive(Debug)]
@@ -20,12 +21,35 @@ pub struct Package {
     pub name: Symbol,
     /// Its files, in the order given.
     pub files: Vec<(FileId, Arc<File>)>,
+    /// How its imports are looked up.
+    pub(super) importer: Importer,
+    /// The package with its in-package tests, which an import of the package under test denotes.
+    pub(super) under_test: Option<PackageId>,
     /// What is declared at package level, functions included and methods not, in order.
     pub objects: Vec<Object>,
     /// The declared functions and methods, in order.
     pub funcs: Vec<Func>,
     scope: FxHashMap<Symbol, u32>,
     methods: FxHashMap<Symbol, Vec<u32>>,
+    scopes: Vec<FileScope>,
+    /// What stands behind the types that functions declare.
+    local_types: RwLock<FxHashMap<DeclRef, Type>>,
+    constraints: RwLock<FxHashMap<(DeclRef, u32), Type>>,
+    imported: RwLock<FxHashMap<Symbol, Option<PackageId>>>,
+}
+
+/// The file block: what the imports of one file declare.
+#[derive(Debug)]
+pub(super) struct FileScope {
+    id: FileId,
+    pub(super) file: Arc<File>,
+    /// Imports with a name of their own.
+    renamed: Vec<(Symbol, Symbol)>,
+    /// Imports that take the name of the package.
+    unnamed: Vec<Symbol>,
+    /// For each name that a path suggests, the path.
+    plausible: Vec<(Symbol, Symbol)>,
+    dotted: Vec<Symbol>,
 }
 
 /// A variable, constant, type or function of package level.
@@ -46,6 +70,9 @@ pub struct Object {
     /// Its name there.
     pub span: Span,
     pub(super) ty: OnceLock<Type>,
+    pub(super) underlying: OnceLock<Type>,
+    pub(super) constant: OnceLock<Option<Constant>>,
+    pub(super) body: OnceLock<BodyInfo>,
 }
 
 /// What an [`Object`] is.
@@ -77,6 +104,7 @@ pub struct Func {
     /// Package, type of the receiver and name.
     pub qualified: QualifiedName,
     pub(super) ty: OnceLock<Type>,
+    pub(super) body: OnceLock<BodyInfo>,
 }
 
 /// The receiver of a declared method.
@@ -92,21 +120,23 @@ pub struct Receiver {
 
 impl Package {
     /// Reads the declarations of the files.
-    pub(super) fn new(
-        id: PackageId,
-        path: Symbol,
-        name: Symbol,
-        files: Vec<(FileId, Arc<File>)>,
-    ) -> Package {
+    pub(super) fn new(id: PackageId, source: PackageSource) -> Package {
+        let PackageSource { path, name, files, importer, under_test } = source;
         let mut package = Package {
             id,
             path,
             name,
             files: Vec::new(),
+            importer,
+            under_test,
             objects: Vec::new(),
             funcs: Vec::new(),
             scope: FxHashMap::default(),
             methods: FxHashMap::default(),
+            scopes: files.iter().map(|(id, file)| FileScope::new(*id, file)).collect(),
+            local_types: RwLock::default(),
+            constraints: RwLock::default(),
+            imported: RwLock::default(),
         };
         for (file_id, file) in &files {
             package.declare_file(*file_id, file);
@@ -130,6 +160,38 @@ impl Package {
     /// The tree of one of its files.
     pub fn file(&self, id: FileId) -> Option<&Arc<File>> {
         self.files.iter().find(|(file, _)| *file == id).map(|(_, file)| file)
+    }
+
+    /// The file block of one of its files.
+    pub(super) fn scope_of(&self, id: FileId) -> &FileScope {
+        let scope = self.scopes.iter().find(|scope| scope.id == id);
+        scope.expect("declarations name files of their own package")
+    }
+
+    /// What stands behind a type that a function declares, once that function was walked over.
+    pub(super) fn local_type(&self, decl: DeclRef) -> Type {
+        read(&self.local_types).get(&decl).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn set_local_type(&self, decl: DeclRef, underlying: Type) {
+        write(&self.local_types).entry(decl).or_insert(underlying);
+    }
+
+    pub(super) fn constraint(&self, decl: DeclRef, index: u32) -> Option<Type> {
+        read(&self.constraints).get(&(decl, index)).cloned()
+    }
+
+    pub(super) fn keep_constraint(&self, decl: DeclRef, index: u32, constraint: Type) {
+        write(&self.constraints).entry((decl, index)).or_insert(constraint);
+    }
+
+    /// The package that an import path denotes, if it was asked for before.
+    pub(super) fn imported(&self, path: Symbol) -> Option<Option<PackageId>> {
+        read(&self.imported).get(&path).copied()
+    }
+
+    pub(super) fn keep_import(&self, path: Symbol, package: Option<PackageId>) {
+        write(&self.imported).insert(path, package);
     }
 
     fn declare_file(&mut self, file_id: FileId, file: &File) {
@@ -164,6 +226,7 @@ impl Package {
                 name: func.name.name,
             },
             ty: OnceLock::new(),
+            body: OnceLock::new(),
         });
         // `init` cannot be referred to, and there may be many.
         if receiver.is_none() && func.name.name.as_str() != "init" {
@@ -192,6 +255,9 @@ impl Package {
             place,
             span: name.span,
             ty: OnceLock::new(),
+            underlying: OnceLock::new(),
+            constant: OnceLock::new(),
+            body: OnceLock::new(),
         });
         // Of two declarations, which is no valid Go, the first counts.
         self.scope.entry(name.name).or_insert(index);
@@ -206,6 +272,94 @@ impl Package {
                 object.filter(|object| object.kind == ObjectKind::Type).map(|object| object.id);
         }
     }
+}
+
+impl FileScope {
+    fn new(id: FileId, file: &Arc<File>) -> FileScope {
+        let mut scope = FileScope {
+            id,
+            file: Arc::clone(file),
+            renamed: Vec::new(),
+            unnamed: Vec::new(),
+            plausible: Vec::new(),
+            dotted: Vec::new(),
+        };
+        for import in &file.imports {
+            match import.name.map(|name| name.name.as_str()) {
+                Some("_") => {}
+                Some(".") => scope.dotted.push(import.path),
+                Some(name) => scope.renamed.push((Symbol::new(name), import.path)),
+                None if matches!(import.path.as_str(), "unsafe" | "C") => {
+                    scope.renamed.push((import.path, import.path));
+                }
+                None => {
+                    scope.unnamed.push(import.path);
+                    for name in suggested_names(import.path.as_str()) {
+                        scope.plausible.push((Symbol::new(name), import.path));
+                    }
+                }
+            }
+        }
+        scope
+    }
+
+    /// The path of the import that is given this name.
+    pub(super) fn renamed(&self, name: Symbol) -> Option<Symbol> {
+        self.renamed.iter().find(|(other, _)| *other == name).map(|(_, path)| *path)
+    }
+
+    /// The paths of imports whose packages may have this name.
+    pub(super) fn plausible(&self, name: Symbol) -> impl Iterator<Item = Symbol> {
+        self.plausible.iter().filter(move |(other, _)| *other == name).map(|(_, path)| *path)
+    }
+
+    /// The paths of imports that take the name of their package.
+    pub(super) fn unnamed(&self) -> impl Iterator<Item = Symbol> {
+        self.unnamed.iter().copied()
+    }
+
+    /// The paths of dot imports.
+    pub(super) fn dotted(&self) -> impl Iterator<Item = Symbol> {
+        self.dotted.iter().copied()
+    }
+}
+
+/// The names that a package with this import path may have by convention: its last element,
+/// without a version and without what says that it is about Go.
+fn suggested_names(path: &str) -> Vec<&str> {
+    let mut elements = path.rsplit('/');
+    let mut last = elements.next().unwrap_or(path);
+    let mut names = vec![last];
+    let is_version = |element: &str| {
+        element
+            .strip_prefix('v')
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    if is_version(last) {
+        last = elements.next().unwrap_or(last);
+        names.push(last);
+    }
+    if let Some((stem, version)) = last.rsplit_once('.')
+        && is_version(version)
+    {
+        last = stem;
+        names.push(last);
+    }
+    for affix in ["go-", "go."] {
+        names.extend(last.strip_prefix(affix));
+    }
+    for affix in ["-go", ".go"] {
+        names.extend(last.strip_suffix(affix));
+    }
+    names
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Name and indirection of a receiver type `T`, `*T`, `T[P]` or `*T[P]`.

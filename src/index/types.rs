@@ -6,10 +6,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::project::PackageId;
 use crate::source::{FileId, Location};
 use crate::syntax::{ChanDir, DeclId, Symbol};
 
-use super::{ObjectId, PackageId, QualifiedName};
+use super::{ObjectId, QualifiedName};
 
 /// A type, or [`Type::Unknown`]. Aliases never appear: they are what they stand for.
 #[derive(Clone, Debug, Default)]
@@ -339,7 +340,7 @@ impl Type {
 
     /// The base of a pointer type *literal*, else the type itself. A defined pointer type is not
     /// looked into, as in the rules for methods.
-    pub fn deref(&self) -> &Type {
+    pub fn strip_pointer(&self) -> &Type {
         match self {
             Type::Pointer(base) => base,
             other => other,
@@ -348,7 +349,7 @@ impl Type {
 
     /// The defined type that this is, or that this points to.
     pub fn named(&self) -> Option<&Named> {
-        match self.deref() {
+        match self.strip_pointer() {
             Type::Named(named) => Some(named),
             _ => None,
         }

@@ -6,6 +6,7 @@ mod cli;
 mod docs;
 mod fixtures;
 mod flow;
+mod index;
 mod layering;
 mod output;
 mod pages;

@@ -1,0 +1,291 @@
+//! Types and values of what packages declare, each computed when it is first asked for and kept.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::source::FileId;
+use crate::syntax::{Body, ConstSpec, DeclKind, File, FuncDecl, TypeSpec};
+
+use super::check::Checker;
+use super::package::{Object, ObjectKind};
+use super::query::{self, Outcome, Question};
+use super::subst::Substitution;
+use super::{
+    BodyInfo, Constant, DeclRef, FuncId, Index, LocalKind, Named, ObjectId, Signature, Type,
+    TypeDecl, TypeParam, universe,
+};
+
+impl Index<'_> {
+    /// The type of a declaration of package level; for a type, the type itself, without arguments
+    /// if it is generic.
+    pub fn object_type(&self, id: ObjectId) -> Type {
+        let object = self.object(id);
+        match object.kind {
+            ObjectKind::Func(func) => self.func_type(func),
+            _ => kept(&object.ty, Question::Object(id), || self.compute_type(object)),
+        }
+    }
+
+    /// The value of a constant of package level.
+    pub fn object_constant(&self, id: ObjectId) -> Option<Constant> {
+        let object = self.object(id);
+        if object.kind != ObjectKind::Const {
+            return None;
+        }
+        kept(&object.constant, Question::Value(id), || {
+            let spec = self.const_spec(object)?;
+            self.checker(object.id.package, object.file)
+                .declared_constant(spec, object.place as usize)
+                .1
+        })
+    }
+
+    /// The signature of a declared function or method, without its receiver.
+    pub fn func_type(&self, id: FuncId) -> Type {
+        kept(&self.func(id).ty, Question::Func(id), || {
+            let mut checker = self.checker(id.package, self.func(id).file);
+            let (_, signature) = self.open_func(&mut checker, id);
+            Type::Func(signature)
+        })
+    }
+
+    /// The names and types of a function's signature and body.
+    pub fn body(&self, id: FuncId) -> &BodyInfo {
+        let func = self.func(id);
+        func.body.get_or_init(|| {
+            let mut checker = self.checker(id.package, func.file).record();
+            let (receiver, signature) = self.open_func(&mut checker, id);
+            let decl = self.func_decl(id);
+            if let (Some(param), Some(ty)) = (&decl.receiver, receiver) {
+                let name = param.name.unwrap_or_else(|| checker.nameless(param));
+                checker.declare_variable(name, LocalKind::Receiver, ty);
+            }
+            checker.declare_params(&decl.signature, &signature);
+            if let Body::Parsed(block) = self.file(id.package, func.file).body(decl) {
+                checker.body_block(block);
+            }
+            checker.finish()
+        })
+    }
+
+    /// The names and types of the specification that declares `id`, with its initial values.
+    pub fn init_body(&self, id: ObjectId) -> &BodyInfo {
+        let object = self.object(id);
+        if let ObjectKind::Func(func) = object.kind {
+            return self.body(func);
+        }
+        object.body.get_or_init(|| {
+            let mut checker = self.checker(id.package, object.file).record();
+            match &self.file(id.package, object.file).decl(object.decl).kind {
+                DeclKind::Var(spec) => {
+                    checker.var_types(spec);
+                }
+                DeclKind::Const(spec) => {
+                    for place in 0..spec.names.len() {
+                        checker.declared_constant(spec, place);
+                    }
+                }
+                DeclKind::Type(spec) => {
+                    self.open_type(&mut checker, self.decl_of(id), spec);
+                    checker.ty(spec.ty);
+                }
+                DeclKind::Func(_) => {}
+            }
+            checker.finish()
+        })
+    }
+
+    /// What stands behind a defined type, with its type arguments put in; of a type parameter its
+    /// constraint interface; any other type is its own underlying type. Never [`Type::Named`].
+    pub fn underlying(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Named(named) => self.underlying_named(named),
+            Type::Param(param) => match self.constraint(param) {
+                Type::Named(named) => self.underlying_named(&named),
+                other => other,
+            },
+            other => other.clone(),
+        }
+    }
+
+    /// The constraint of a type parameter, an interface.
+    pub fn constraint(&self, param: &TypeParam) -> Type {
+        let owner = param.owner;
+        let package = self.package(owner.package);
+        if let Some(kept) = package.constraint(owner, param.index) {
+            return kept;
+        }
+        let question = Question::Constraint(owner.file, owner.decl, param.index);
+        let Some((constraint, outcome)) = query::ask(question, || {
+            let mut checker = self.checker(owner.package, owner.file);
+            let file = self.file(owner.package, owner.file);
+            let params = match &file.decl(owner.decl).kind {
+                DeclKind::Func(decl) => &decl.type_params,
+                DeclKind::Type(spec) => &spec.type_params,
+                _ => return Type::Unknown,
+            };
+            checker.declare_type_params(owner, params.iter().map(|param| param.name));
+            match params.get(param.index as usize) {
+                Some(param) => checker.constraint(param.constraint),
+                None => Type::Unknown,
+            }
+        }) else {
+            return Type::Unknown;
+        };
+        match outcome {
+            Outcome::Sound => package.keep_constraint(owner, param.index, constraint.clone()),
+            Outcome::Cyclic => package.keep_constraint(owner, param.index, Type::Unknown),
+            Outcome::Cut => {}
+        }
+        constraint
+    }
+
+    /// The declaration of a function.
+    pub fn func_decl(&self, id: FuncId) -> &FuncDecl {
+        let func = self.func(id);
+        match &self.file(id.package, func.file).decl(func.decl).kind {
+            DeclKind::Func(decl) => decl,
+            _ => unreachable!("functions are made from declarations of functions"),
+        }
+    }
+
+    /// The specification of an object.
+    pub(super) fn decl_of(&self, id: ObjectId) -> DeclRef {
+        let object = self.object(id);
+        DeclRef { package: id.package, file: object.file, decl: object.decl }
+    }
+
+    /// The specification of an object of kind [`ObjectKind::Type`].
+    pub(super) fn type_spec(&self, id: ObjectId) -> &TypeSpec {
+        let object = self.object(id);
+        match &self.file(id.package, object.file).decl(object.decl).kind {
+            DeclKind::Type(spec) => spec,
+            _ => unreachable!("the kind of an object is that of its specification"),
+        }
+    }
+
+    /// Where a defined type is declared, if its package is available.
+    pub(super) fn decl_ref(&self, named: &Named) -> Option<DeclRef> {
+        match named.decl {
+            TypeDecl::Global(id) => Some(self.decl_of(id)),
+            TypeDecl::Local(here) => Some(here),
+            TypeDecl::Universe | TypeDecl::External => None,
+        }
+    }
+
+    fn underlying_named(&self, named: &Named) -> Type {
+        match named.decl {
+            TypeDecl::Universe if named.name.as_str() == "error" => universe::error_interface(),
+            TypeDecl::Universe => universe::any(),
+            TypeDecl::External => Type::Unknown,
+            TypeDecl::Local(here) => self.package(here.package).local_type(here),
+            TypeDecl::Global(id) if named.args.is_empty() => self.underlying_declared(id),
+            TypeDecl::Global(id) => {
+                if let Some(expanded) = named.expanded.get() {
+                    return expanded.clone();
+                }
+                let generic = self.underlying_declared(id);
+                let substitution = Substitution { owner: self.decl_of(id), args: &named.args };
+                let (expanded, sound) = query::uncut(|| substitution.apply(&generic));
+                if sound && !generic.is_unknown() {
+                    // Another thread may have been first, with the same answer.
+                    let _ = named.expanded.set(expanded.clone());
+                }
+                expanded
+            }
+        }
+    }
+
+    /// What stands behind a declared type, in terms of its own parameters.
+    fn underlying_declared(&self, id: ObjectId) -> Type {
+        kept(&self.object(id).underlying, Question::Underlying(id), || {
+            let spec = self.type_spec(id);
+            let mut checker = self.checker(id.package, self.object(id).file);
+            self.open_type(&mut checker, self.decl_of(id), spec);
+            let ty = checker.ty(spec.ty);
+            self.underlying(&ty)
+        })
+    }
+
+    fn compute_type(&self, object: &Object) -> Type {
+        let id = object.id;
+        let mut checker = self.checker(id.package, object.file);
+        match &self.file(id.package, object.file).decl(object.decl).kind {
+            DeclKind::Var(spec) => {
+                let mut types = checker.var_types(spec);
+                types.swap_remove(object.place as usize)
+            }
+            DeclKind::Const(spec) => checker.declared_constant(spec, object.place as usize).0,
+            DeclKind::Type(spec) if spec.alias => {
+                self.open_type(&mut checker, self.decl_of(id), spec);
+                checker.ty(spec.ty)
+            }
+            DeclKind::Type(_) => Type::Named(Arc::new(Named {
+                path: self.package(id.package).path,
+                name: object.name,
+                decl: TypeDecl::Global(id),
+                args: Box::new([]),
+                expanded: OnceLock::new(),
+            })),
+            DeclKind::Func(_) => Type::Unknown,
+        }
+    }
+
+    fn const_spec(&self, object: &Object) -> Option<&ConstSpec> {
+        match &self.file(object.id.package, object.file).decl(object.decl).kind {
+            DeclKind::Const(spec) => Some(spec),
+            _ => None,
+        }
+    }
+
+    /// Declares the type parameters of a type.
+    fn open_type(&self, checker: &mut Checker<'_>, owner: DeclRef, spec: &TypeSpec) {
+        checker.declare_type_params(owner, spec.type_params.iter().map(|param| param.name));
+        checker.note_constraints(spec.type_params.iter().map(|param| param.constraint));
+    }
+
+    /// Declares the type parameters of a function or of its receiver, and gives the types of the
+    /// receiver and of the signature.
+    fn open_func(&self, checker: &mut Checker<'_>, id: FuncId) -> (Option<Type>, Arc<Signature>) {
+        let func = self.func(id);
+        let decl = self.func_decl(id);
+        let here = DeclRef { package: id.package, file: func.file, decl: func.decl };
+        let receiver = decl.receiver.as_ref().map(|param| {
+            let owner = func.receiver.and_then(|receiver| receiver.ty);
+            checker.receiver(param, owner.map(|owner| self.decl_of(owner)))
+        });
+        checker.declare_type_params(here, decl.type_params.iter().map(|param| param.name));
+        checker.note_constraints(decl.type_params.iter().map(|param| param.constraint));
+        let mut signature = checker.signature(&decl.signature);
+        let params = decl.type_params.iter().enumerate().map(|(place, param)| {
+            Arc::new(TypeParam { owner: here, index: place as u32, name: param.name.name })
+        });
+        signature.type_params = params.collect();
+        (receiver, Arc::new(signature))
+    }
+
+    fn checker(&self, package: super::PackageId, file: FileId) -> Checker<'_> {
+        Checker::new(self, self.package(package), file)
+    }
+
+    fn file(&self, package: super::PackageId, file: FileId) -> &File {
+        &self.package(package).scope_of(file).file
+    }
+}
+
+/// The kept answer, or a new one, kept if it is sound.
+fn kept<T: Clone + Default>(
+    slot: &OnceLock<T>,
+    question: Question,
+    answer: impl FnOnce() -> T,
+) -> T {
+    if let Some(kept) = slot.get() {
+        return kept.clone();
+    }
+    let Some((answer, outcome)) = query::ask(question, answer) else { return T::default() };
+    match outcome {
+        // Another thread may have been first, with the same answer.
+        Outcome::Sound => slot.get_or_init(|| answer).clone(),
+        Outcome::Cyclic => slot.get_or_init(T::default).clone(),
+        Outcome::Cut => answer,
+    }
+}

@@ -1,0 +1,93 @@
+//! The packages of the run, and those of dependencies as they are met.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use rustc_hash::FxHashMap;
+
+use crate::project::{DependencySource, Importer, PackageId};
+use crate::syntax::{self, Symbol};
+
+use super::package::Package;
+use super::{Index, PackageSource};
+
+/// Grows without moving what it holds: segment `n` holds `2^n` packages.
+#[derive(Default)]
+pub(super) struct Dependencies {
+    segments: [OnceLock<Box<[OnceLock<Package>]>>; SEGMENTS],
+    numbers: Mutex<FxHashMap<(Importer, PathBuf), u32>>,
+}
+
+const SEGMENTS: usize = 24;
+
+impl Index<'_> {
+    /// The package that an import of `path` in `from` denotes, if it is available. Reads the
+    /// declarations of a dependency when it is first asked for.
+    pub fn import(&self, from: PackageId, path: Symbol) -> Option<PackageId> {
+        let importing = self.package(from);
+        if let Some(known) = importing.imported(path) {
+            return known;
+        }
+        let package = self.find_import(importing, path);
+        importing.keep_import(path, package);
+        package
+    }
+
+    fn find_import(&self, from: &Package, path: Symbol) -> Option<PackageId> {
+        if let Some(under_test) = from.under_test
+            && self.package(under_test).path == path
+        {
+            return Some(under_test);
+        }
+        let source = self.snapshot.dependency(from.importer, path)?;
+        match source.package {
+            Some(package) => Some(package),
+            None => self.load(&source),
+        }
+    }
+
+    fn load(&self, source: &DependencySource) -> Option<PackageId> {
+        let key = (source.importer, source.dir.clone());
+        let number = {
+            let mut numbers =
+                self.dependencies.numbers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let next = numbers.len() as u32;
+            *numbers.entry(key).or_insert(next)
+        };
+        let id = PackageId(self.packages.len() as u32 + number);
+        self.dependencies.slot(number)?.get_or_init(|| {
+            let files: Vec<_> = source
+                .files
+                .iter()
+                .map(|file| (file.id, Arc::new(syntax::parse(file.text.clone()))))
+                .collect();
+            let clause = files.iter().find_map(|(_, file)| file.package);
+            let sources = PackageSource {
+                path: source.import_path,
+                name: clause.map_or(Symbol::new("_"), |clause| clause.name),
+                files,
+                importer: source.importer,
+                under_test: None,
+            };
+            Package::new(id, sources)
+        });
+        Some(id)
+    }
+}
+
+impl Dependencies {
+    /// The dependency with this number, which some import gave.
+    pub(super) fn get(&self, number: u32) -> &Package {
+        let package = self.slot(number).and_then(OnceLock::get);
+        package.expect("numbers of packages are given out when the package is there")
+    }
+
+    fn slot(&self, number: u32) -> Option<&OnceLock<Package>> {
+        let number = number as usize + 1;
+        let segment = number.ilog2() as usize;
+        let start = 1 << segment;
+        let slots = self.segments.get(segment)?;
+        let slots = slots.get_or_init(|| (0..start).map(|_| OnceLock::new()).collect());
+        slots.get(number - start)
+    }
+}

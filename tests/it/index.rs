@@ -1,0 +1,308 @@
+//! Names and types: a package in; what its expressions denote out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use straggler::catalog::Catalog;
+use straggler::index::{BodyInfo, Callee, Def, Index, LocalKind, ObjectKind, QualifiedName, Type};
+use straggler::project::{LoadOptions, Snapshot, load};
+use straggler::source::Span;
+use straggler::syntax::{self, ExprId, ExprKind, File};
+
+/// Loads a module whose files are given under headers `//- path`, from memory alone.
+fn snapshot(text: &str) -> Snapshot {
+    let root = PathBuf::from("/memory/m");
+    let mut overlays = BTreeMap::new();
+    overlays.insert(root.join("go.mod"), b"module m\n\ngo 1.26\n".to_vec());
+    for part in text.split("//- ").skip(1) {
+        let (name, body) = part.split_once('\n').expect("a header is a line");
+        overlays.insert(root.join(name.trim()), body.as_bytes().to_vec());
+    }
+    let paths = overlays.keys().filter(|path| path.extension().is_some_and(|ext| ext == "go"));
+    let options = LoadOptions {
+        overlays: overlays.clone(),
+        ..LoadOptions::new(root, paths.cloned().collect())
+    };
+    load(&options)
+}
+
+/// Runs `test` with the stack that the index asks for.
+fn with_index<T: Send>(
+    snapshot: &Snapshot,
+    test: impl FnOnce(&Index<'_>, &[Arc<File>]) -> T + Send,
+) -> T {
+    let run = || {
+        let (catalog, problems) = Catalog::load(None);
+        assert!(problems.is_empty(), "{problems:?}");
+        let parse =
+            |file: &Arc<straggler::project::SourceFile>| Arc::new(syntax::parse(file.text.clone()));
+        let files: Vec<Arc<File>> = snapshot.files.iter().map(parse).collect();
+        test(&Index::new(snapshot, &files, &catalog), &files)
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, run);
+        thread.expect("a thread").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Each line may end in `//= expression -> what it is`, several separated by `;;`. `?` is unknown.
+#[track_caller]
+fn check(text: &str) {
+    let text = if text.contains("//- ") { text.to_owned() } else { format!("//- m.go\n{text}") };
+    let snapshot = snapshot(&text);
+    let mut failures = String::new();
+    with_index(&snapshot, |index, files| {
+        let mut claims = 0;
+        for package in &snapshot.packages {
+            for &id in &package.files {
+                let file = &files[id.0 as usize];
+                let bodies = bodies(index, package.id, id);
+                claims += check_file(index, file, &bodies, &mut failures);
+            }
+        }
+        assert!(claims > 0, "the text claims something");
+    });
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+fn bodies<'i>(
+    index: &'i Index<'_>,
+    package: straggler::project::PackageId,
+    file: straggler::source::FileId,
+) -> Vec<&'i BodyInfo> {
+    let package = index.package(package);
+    let funcs =
+        package.funcs.iter().filter(|func| func.file == file).map(|func| index.body(func.id));
+    let objects = package
+        .objects
+        .iter()
+        .filter(|object| object.file == file && !matches!(object.kind, ObjectKind::Func(_)))
+        .map(|object| index.init_body(object.id));
+    funcs.chain(objects).collect()
+}
+
+fn check_file(
+    index: &Index<'_>,
+    file: &File,
+    bodies: &[&BodyInfo],
+    failures: &mut String,
+) -> usize {
+    let mut claims = 0;
+    for line in 1..=file.source.line_count() {
+        let span = file.source.line_span(line).expect("lines are counted from 1");
+        let text = file.source.text(span).into_owned();
+        let Some((code, claimed)) = text.split_once("//= ") else { continue };
+        for claim in claimed.split(";;") {
+            claims += 1;
+            let (expression, expected) = claim.split_once(" -> ").expect("a claim has an arrow");
+            let actual = match find(file, span, code, expression.trim()) {
+                Some(expr) => describe(index, file, bodies, expr),
+                None => "no such expression".to_owned(),
+            };
+            if actual != expected.trim() {
+                writeln!(
+                    failures,
+                    "{line}: {} -> {actual}\n   expected {}",
+                    expression.trim(),
+                    expected.trim()
+                )
+                .unwrap();
+            }
+        }
+    }
+    claims
+}
+
+/// The last expression on the line that reads so.
+fn find(file: &File, line: Span, code: &str, text: &str) -> Option<ExprId> {
+    let code = Span::new(line.start, line.start + code.len() as u32);
+    (0..file.expr_count() as u32).map(ExprId).rfind(|&expr| {
+        let span = file.expr(expr).span;
+        code.contains(span) && file.source.text(span) == text
+    })
+}
+
+fn describe(index: &Index<'_>, file: &File, bodies: &[&BodyInfo], expr: ExprId) -> String {
+    let known = |body: &&&BodyInfo| {
+        !body.type_of(expr).is_unknown()
+            || !matches!(body.resolve(expr), Def::Unknown)
+            || !matches!(body.callee(expr), Callee::Unknown { name: None })
+    };
+    let Some(body) = bodies.iter().find(known) else { return "?".to_owned() };
+    let mut text = match &file.expr(expr).kind {
+        ExprKind::Ident(_) | ExprKind::Selector { .. } => {
+            describe_def(index, body, body.resolve(expr))
+        }
+        ExprKind::Call { .. } => describe_callee(index, body.callee(expr)),
+        _ => String::new(),
+    };
+    match body.type_of(expr) {
+        Type::Unknown => {}
+        ty => write!(text, " : {ty}").unwrap(),
+    }
+    if let Some(constant) = body.constant(expr) {
+        match (constant.as_int(), constant.as_bool(), constant.as_str()) {
+            (Some(value), ..) => write!(text, " = {value}").unwrap(),
+            (_, Some(value), _) => write!(text, " = {value}").unwrap(),
+            (.., Some(value)) => write!(text, " = {value:?}").unwrap(),
+            _ => text.push_str(" = float"),
+        }
+    }
+    text.trim_start_matches(" : ").to_owned()
+}
+
+fn describe_def(index: &Index<'_>, body: &BodyInfo, def: &Def) -> String {
+    match def {
+        Def::Unknown => "?".to_owned(),
+        Def::Local(id) => {
+            let local = body.local(*id);
+            let captured = if local.captured { "captured " } else { "" };
+            let kind = match local.kind {
+                LocalKind::Param(place) => format!("param {place}"),
+                LocalKind::Result(place) => format!("result {place}"),
+                other => format!("{other:?}").to_lowercase(),
+            };
+            format!("{captured}{kind}")
+        }
+        Def::Global(id) => {
+            let object = index.object(*id);
+            let name = QualifiedName {
+                path: index.package(id.package).path,
+                receiver: None,
+                name: object.name,
+            };
+            let kind = match object.kind {
+                ObjectKind::Var => "var",
+                ObjectKind::Const => "const",
+                ObjectKind::Type => "type",
+                ObjectKind::Func(_) => "func",
+            };
+            format!("{kind} {name}")
+        }
+        Def::Field(selection) => format!("field {}", through(selection)),
+        Def::Method(func, selection) => {
+            assert_eq!(index.func(*func).name, selection.name);
+            format!("method {}", through(selection))
+        }
+        Def::InterfaceMethod(selection) => format!("interface method {}", through(selection)),
+        Def::Package(path) => format!("package {path}"),
+        Def::Builtin(builtin) => format!("builtin {builtin:?}").to_lowercase(),
+        Def::PredeclaredType(_) => "predeclared".to_owned(),
+        Def::Nil => "nil".to_owned(),
+        Def::PredeclaredConst(name) => name.to_string(),
+        Def::Blank => "blank".to_owned(),
+        Def::External(name) => format!("external {name}"),
+    }
+}
+
+fn through(selection: &straggler::index::Selection) -> String {
+    let mut text = match selection.qualified() {
+        Some(name) => name.to_string(),
+        None => selection.name.to_string(),
+    };
+    if !selection.path.is_empty() {
+        let path: Vec<_> = selection.path.iter().map(|name| name.as_str()).collect();
+        write!(text, " through {}", path.join(".")).unwrap();
+    }
+    text
+}
+
+fn describe_callee(index: &Index<'_>, callee: &Callee) -> String {
+    match callee {
+        Callee::Func(_) | Callee::InterfaceMethod(_) | Callee::External(_) => {
+            match callee.qualified(index) {
+                Some(name) => format!("calls {name}"),
+                None => "calls a method without a name".to_owned(),
+            }
+        }
+        Callee::Builtin(builtin) => format!("builtin {builtin:?}").to_lowercase(),
+        Callee::Conversion(_) => "converts".to_owned(),
+        Callee::Literal(_) => "calls a literal".to_owned(),
+        Callee::Value(_) => "calls a value".to_owned(),
+        Callee::Unknown { name: Some(name) } => format!("calls unknown {name}"),
+        Callee::Unknown { name: None } => "?".to_owned(),
+    }
+}
+
+#[test]
+fn locals_shadow_and_scopes_end() {
+    check(
+        r#"
+package m
+
+var x = "package"
+
+func f(a int, b ...string) (err error) {
+	_ = x           //= x -> var m.x : string
+	_ = b           //= b -> param 1 : []string
+	x := 1
+	_ = x           //= x -> var : int
+	if x := true; x { //= x -> var : bool
+		x := 2.5
+		_ = x       //= x -> var : float64
+	} else if y := x; y {
+		_ = y       //= y -> var : bool
+	}
+	_ = x           //= x -> var : int
+	for x := range 3 {
+		_ = x       //= x -> loopvar : int
+	}
+	switch x := any(x).(type) {
+	case string, int:
+		_ = x       //= x -> typeswitch : any
+	case *T:
+		_ = x.n     //= x -> typeswitch : *m.T ;; x.n -> field (m.T).n : int
+	}
+	c := make(chan T, 4)
+	select {
+	case v, ok := <-c:
+		_, _ = v, ok //= v -> var : m.T ;; ok -> var : bool
+	}
+	y, x := x, 3    //= y -> captured var : int ;; x -> var : int
+	_ = func() {
+		_ = y       //= y -> captured var : int
+	}
+	return err      //= err -> result 0 : error
+}
+
+type T struct{ n int }
+"#,
+    );
+}
+
+#[test]
+fn selectors_are_promoted() {
+    check(
+        r#"
+package m
+
+type Base struct{ id int }
+
+func (b *Base) Close() error { return nil }
+
+type I interface{ Wait(chan<- int) bool }
+type J interface { I; Stop() }
+
+type Mid struct{ *Base; J }
+type Outer struct{ Mid; id string }
+type Left struct{ Base }
+type Both struct{ Left; Mid }
+
+func f(o *Outer, b Both) {
+	_ = o.id            //= o.id -> field (m.Outer).id : string
+	_ = o.Mid.id        //= o.Mid.id -> field (m.Base).id through Base : int
+	o.Close()           //= o.Close -> method (m.Base).Close through Mid.Base : func() error ;; o.Close() -> calls (m.Base).Close : error
+	o.Wait(nil)         //= o.Wait -> interface method (m.I).Wait through Mid.J : func(chan<- int) bool
+	b.Close()           //= b.Close -> ?
+	g := (*Base).Close  //= (*Base).Close -> method (m.Base).Close : func(*m.Base) error
+	g(nil)              //= g(nil) -> calls a value : error
+	o.Mid.Close()       //= o.Mid.Close -> method (m.Base).Close through Base : func() error
+	o.Stop()            //= o.Stop -> interface method (m.J).Stop through Mid.J : func()
+	h := o.Base.Close
+	_ = h               //= h -> var : func() error
+}
+"#,
+    );
+}
