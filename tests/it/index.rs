@@ -283,12 +283,24 @@ type Base struct{ id int }
 func (b *Base) Close() error { return nil }
 
 type I interface{ Wait(chan<- int) bool }
-type J interface { I; Stop() }
+type J interface {
+	I
+	Stop()
+}
 
-type Mid struct{ *Base; J }
-type Outer struct{ Mid; id string }
+type Mid struct {
+	*Base
+	J
+}
+type Outer struct {
+	Mid
+	id string
+}
 type Left struct{ Base }
-type Both struct{ Left; Mid }
+type Both struct {
+	Left
+	Mid
+}
 
 func f(o *Outer, b Both) {
 	_ = o.id            //= o.id -> field (m.Outer).id : string
