@@ -188,15 +188,13 @@ fn check(args: &CheckArgs) -> ExitCode {
 fn load_options(args: &CheckArgs) -> Result<LoadOptions, String> {
     let cwd = std::env::current_dir()
         .map_err(|error| format!("the working directory cannot be read: {error}"))?;
-    let goroot = match &args.goroot {
-        Some(root) if !cwd.join(root).join("src").is_dir() => {
-            return Err(format!("--goroot: `{}` holds no `src`", root.display()));
-        }
-        Some(root) => Some(cwd.join(root)),
-        None => project::find_goroot(),
-    };
-    let module_cache = project::find_module_cache();
-    Ok(LoadOptions { goroot, module_cache, ..LoadOptions::new(cwd, args.paths.clone()) })
+    if let Some(root) = &args.goroot
+        && !cwd.join(root).join("src").is_dir()
+    {
+        return Err(format!("--goroot: `{}` holds no `src`", root.display()));
+    }
+    let (paths, goroot) = (args.paths.clone(), args.goroot.clone());
+    Ok(LoadOptions::from_env(cwd, paths, goroot, |name| std::env::var_os(name)))
 }
 
 fn run(options: &LoadOptions, selection: &Selection, jobs: Option<u16>) -> Result<Report, String> {

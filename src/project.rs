@@ -20,15 +20,22 @@ use crate::diagnostic::Note;
 use crate::source::{FileId, SourceText};
 use crate::syntax::Symbol;
 
+mod constraint;
 mod dependency;
 mod environment;
 mod header;
+mod load;
+mod lockfile;
+mod modfile;
+mod modules;
+mod path;
 mod read;
+mod selection;
+mod vendored;
 mod view;
 mod walk;
 
 pub use dependency::{DependencySource, Importer};
-pub use environment::{find_goroot, find_module_cache};
 pub use view::{Build, Tests, View};
 
 /// What a run reads, and where it looks for the sources of dependencies. Holds everything of the
@@ -46,8 +53,25 @@ pub struct LoadOptions {
     pub goroot: Option<PathBuf>,
     /// The module cache.
     pub module_cache: Option<PathBuf>,
+    /// Which go.work files hold.
+    pub workspaces: Workspaces,
     /// Files larger than this are skipped, with a note.
     pub max_file_bytes: u64,
+    /// When so many packages were read for dependencies, no more are, with a note.
+    pub max_dependency_packages: usize,
+    /// When so many bytes were read for dependencies, no more packages are, with a note.
+    pub max_dependency_bytes: u64,
+}
+
+/// Which go.work files hold (the variable `GOWORK`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Workspaces {
+    /// The nearest at or above each module, if it uses the module.
+    Find,
+    /// None.
+    Off,
+    /// This one alone.
+    File(PathBuf),
 }
 
 impl LoadOptions {
@@ -59,13 +83,22 @@ impl LoadOptions {
             overlays: BTreeMap::new(),
             goroot: None,
             module_cache: None,
+            workspaces: Workspaces::Find,
             max_file_bytes: DEFAULT_MAX_FILE_BYTES,
+            max_dependency_packages: DEFAULT_MAX_DEPENDENCY_PACKAGES,
+            max_dependency_bytes: DEFAULT_MAX_DEPENDENCY_BYTES,
         }
     }
 }
 
 /// The default of [`LoadOptions::max_file_bytes`]: 4 MiB.
 pub const DEFAULT_MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// The default of [`LoadOptions::max_dependency_packages`], ten times what Kubernetes has.
+pub const DEFAULT_MAX_DEPENDENCY_PACKAGES: usize = 30_000;
+
+/// The default of [`LoadOptions::max_dependency_bytes`]: 1 GiB.
+pub const DEFAULT_MAX_DEPENDENCY_BYTES: u64 = 1 << 30;
 
 /// A Go file and its text.
 #[derive(Debug)]
@@ -118,14 +151,46 @@ pub struct Package {
     pub under_test: Option<PackageId>,
 }
 
-/// A module with a go.mod that holds files of the run.
+impl Package {
+    /// Whether an import can denote it: the base view, without tests.
+    fn is_importable(&self) -> bool {
+        self.view.tests == Tests::None && self.view.build == Build::base()
+    }
+}
+
+/// What became of the files that were asked for: `found` = `analysed` + all that were skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Files that were named, or found below what was named.
+    pub found: usize,
+    /// Files that some package of the run reports from.
+    pub analysed: usize,
+    /// The others, by reason.
+    pub skipped: BTreeMap<Skip, usize>,
+}
+
+/// Why a file is not analysed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Skip {
+    /// It is larger than the limit.
+    TooLarge,
+    /// It is not a regular file, or a symbolic link out of the module.
+    NotRegular,
+    /// It cannot be read.
+    Unreadable,
+    /// No build satisfies its constraints.
+    NeverBuilt,
+}
+
+/// A module that holds files of the run; or a tree of the days before modules, whose import path and
+/// versions come from where it stands, its lock file and its own imports.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// Its number in the snapshot.
     pub id: ModuleId,
-    /// Its module path; empty if its go.mod has none.
+    /// Its module path; empty if it is not known.
     pub path: String,
-    /// The directory of its go.mod, absolute.
+    /// The directory of its go.mod, absolute, or the root of the tree.
     pub dir: PathBuf,
     /// The language version of its `go` line.
     pub go: Option<GoVersion>,
@@ -162,6 +227,8 @@ pub struct Snapshot {
     pub modules: Vec<Module>,
     /// What could not be read, by path.
     pub notes: Vec<Note>,
+    /// What became of the files that were asked for.
+    pub counts: Counts,
     dependencies: dependency::Dependencies,
 }
 
@@ -193,7 +260,12 @@ impl Snapshot {
         self.dependencies.find(self, from, import_path)
     }
 
-    /// The import paths that were asked for and not found, sorted.
+    /// What stood in the way of reading dependencies so far, by path.
+    pub fn dependency_notes(&self) -> Vec<Note> {
+        self.dependencies.notes()
+    }
+
+    /// The import paths that were asked for so far and not found, sorted.
     pub fn missing_dependencies(&self) -> Vec<String> {
         self.dependencies.missing()
     }
@@ -201,5 +273,5 @@ impl Snapshot {
 
 /// Reads all that `options` names.
 pub fn load(options: &LoadOptions) -> Snapshot {
-    walk::load(options)
+    load::load(options)
 }

@@ -1,23 +1,53 @@
 //! Sources of imported packages, read when they are first asked for.
+//!
+//! A look-up is a pure function of the importer and the import path, so what is memoised does not
+//! depend on who asked first. Only the numbers of the files do, and, in a run that would read more
+//! than the bounds of [`LoadOptions`], which packages were read before the bound was reached.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, RwLock};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use super::{PackageId, Snapshot, SourceFile};
-use crate::source::FileId;
+use super::header;
+use super::modules::BuildList;
+use super::path;
+use super::read::{Disk, ReadError};
+use super::view::{self, ListedFile, Tests};
+use super::{LoadOptions, PackageId, Snapshot, SourceFile};
+use crate::diagnostic::{Note, NoteKind};
+use crate::source::{FileId, SourceText};
 use crate::syntax::Symbol;
 
-/// Who imports: decides which module, version, vendor directory or standard library an import path
-/// is looked up in. Packages of one build list share one.
+/// Who imports: decides in which module, version, vendor directory or standard library an import
+/// path is looked up. Packages of one build list share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Importer(pub(super) u32);
+pub struct Importer(u32);
+
+impl Importer {
+    /// A package of the standard library.
+    pub(super) const STANDARD: Importer = Importer(0);
+    /// A package that belongs to no module and no tree: only the standard library is looked up.
+    pub(super) const LOOSE: Importer = Importer(1);
+
+    /// A package with the build list of this number.
+    pub(super) fn of_list(list: usize) -> Importer {
+        Importer(list as u32 + 2)
+    }
+
+    fn list(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(2)
+    }
+}
 
 /// The sources that an import path denotes: base view, without tests.
 #[derive(Debug)]
 pub struct DependencySource {
-    /// The import path.
+    /// The import path. That of a package which the standard library vendors starts with
+    /// `vendor/`, so it is never taken for the package of the same name in a module.
     pub import_path: Symbol,
+    /// The name in its package clauses.
+    pub name: Symbol,
     /// Its directory, absolute.
     pub dir: PathBuf,
     /// The package of the run that this is, if it is one.
@@ -28,52 +58,226 @@ pub struct DependencySource {
     pub files: Vec<Arc<SourceFile>>,
 }
 
-/// What has been looked up so far.
-#[derive(Debug, Default)]
+/// Looks up dependencies, and remembers what was found.
+#[derive(Debug)]
 pub(super) struct Dependencies {
-    first: u32,
+    disk: Disk,
+    cwd: PathBuf,
+    goroot_src: Option<PathBuf>,
+    build_lists: Vec<BuildList>,
+    /// The packages of the run that an import can denote, by directory.
+    imported: HashMap<PathBuf, PackageId>,
+    found: Memo<(Importer, Symbol), Found>,
     files: RwLock<Vec<Arc<SourceFile>>>,
+    /// The number of the first file in `files`.
+    first_free: u32,
+    /// Files by path: several importers can reach one.
+    by_path: Memo<PathBuf, Option<Arc<SourceFile>>>,
+    bounds: Bounds,
     missing: Mutex<BTreeSet<String>>,
+    notes: Mutex<BTreeMap<String, Note>>,
+}
+
+type Found = Option<Arc<DependencySource>>;
+
+/// Answers by question. The table is locked for a look alone: finding one answer may take another.
+type Memo<Question, Answer> = Mutex<HashMap<Question, Arc<OnceLock<Answer>>>>;
+
+/// How much is read for dependencies in one run.
+#[derive(Debug)]
+struct Bounds {
+    max_packages: usize,
+    max_bytes: u64,
+    packages: AtomicUsize,
+    bytes: AtomicU64,
 }
 
 impl Dependencies {
-    pub fn new(first: u32) -> Dependencies {
-        Dependencies { first, ..Dependencies::default() }
+    pub fn new(
+        options: &LoadOptions,
+        disk: Disk,
+        build_lists: Vec<BuildList>,
+        imported: HashMap<PathBuf, PackageId>,
+        first_free: u32,
+    ) -> Dependencies {
+        Dependencies {
+            disk,
+            cwd: options.cwd.clone(),
+            goroot_src: options.goroot.as_ref().map(|goroot| goroot.join("src")),
+            build_lists,
+            imported,
+            found: Mutex::default(),
+            files: RwLock::default(),
+            first_free,
+            by_path: Mutex::default(),
+            bounds: Bounds {
+                max_packages: options.max_dependency_packages,
+                max_bytes: options.max_dependency_bytes,
+                packages: AtomicUsize::new(0),
+                bytes: AtomicU64::new(0),
+            },
+            missing: Mutex::default(),
+            notes: Mutex::default(),
+        }
     }
 
     /// A file that was read for a dependency.
     pub fn file(&self, id: FileId) -> Arc<SourceFile> {
-        let files = self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        Arc::clone(&files[(id.0 - self.first) as usize])
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&files[(id.0 - self.first_free) as usize])
     }
 
-    pub fn find(
-        &self,
-        snapshot: &Snapshot,
-        from: Importer,
-        import_path: Symbol,
-    ) -> Option<Arc<DependencySource>> {
-        let package = snapshot.packages.iter().find(|package| {
-            package.importer == from
-                && package.import_path == import_path
-                && package.view.tests == super::Tests::None
-        });
-        let Some(package) = package else {
-            let mut missing = self.missing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            missing.insert(import_path.to_string());
+    /// The import paths that were not found, sorted.
+    pub fn missing(&self) -> Vec<String> {
+        lock(&self.missing).iter().cloned().collect()
+    }
+
+    /// What stood in the way of reading dependencies, by path.
+    pub fn notes(&self) -> Vec<Note> {
+        lock(&self.notes).values().cloned().collect()
+    }
+
+    pub fn find(&self, snapshot: &Snapshot, from: Importer, import_path: Symbol) -> Found {
+        if matches!(import_path.as_str(), "C" | "unsafe" | "") {
             return None;
+        }
+        let cell = Arc::clone(lock(&self.found).entry((from, import_path)).or_default());
+        let found = cell.get_or_init(|| {
+            let found = self.look_up(snapshot, from, import_path);
+            if found.is_none() {
+                lock(&self.missing).insert(import_path.to_string());
+            }
+            found
+        });
+        found.clone()
+    }
+
+    fn look_up(&self, snapshot: &Snapshot, from: Importer, import_path: Symbol) -> Found {
+        let path = import_path.as_str();
+        // Relative and absolute imports are of the days before modules; `..` must not leave a module.
+        let foreign = |element: &str| matches!(element, "" | "." | "..");
+        if path.split('/').any(foreign) {
+            return None;
+        }
+        let goroot_src = self.goroot_src.as_deref();
+        let candidates = match from {
+            Importer::STANDARD => {
+                let places = |src: &Path| vec![src.join("vendor").join(path), src.join(path)];
+                goroot_src.map(places).unwrap_or_default()
+            }
+            _ => {
+                let loose = BuildList::default();
+                let list = from.list().map_or(&loose, |list| &self.build_lists[list]);
+                list.candidates(path, goroot_src)
+            }
         };
+        candidates.into_iter().find_map(|dir| self.at(snapshot, from, path, dir))
+    }
+
+    /// The package in `dir`, if there is one.
+    fn at(&self, snapshot: &Snapshot, from: Importer, path: &str, dir: PathBuf) -> Found {
+        if let Some(&id) = self.imported.get(&dir) {
+            let package = snapshot.package(id);
+            return Some(Arc::new(DependencySource {
+                import_path: package.import_path,
+                name: package.name,
+                dir,
+                package: Some(id),
+                importer: package.importer,
+                files: package.files.iter().map(|&id| snapshot.file(id)).collect(),
+            }));
+        }
+        let below_goroot = self.goroot_src.as_ref().and_then(|src| dir.strip_prefix(src).ok());
+        let (import_path, importer) = match below_goroot {
+            Some(below) => (path::slashed(below), Importer::STANDARD),
+            None => (path.to_owned(), from),
+        };
+        let mut paths = self.disk.go_files(&dir);
+        paths.retain(|path| !view::is_test(&path.to_string_lossy()));
+        if paths.is_empty() || self.is_exhausted() {
+            return None;
+        }
+        self.bounds.packages.fetch_add(1, Ordering::Relaxed);
+        let files: Vec<Arc<SourceFile>> =
+            paths.into_iter().filter_map(|path| self.read(path)).collect();
+        let listed: Vec<ListedFile> = files
+            .iter()
+            .map(|file| {
+                let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+                ListedFile::new(&name, &header::scan(file.text.bytes()), false)
+            })
+            .collect();
+        let plan = view::plan(&listed);
+        let base = view::Build::base();
+        let packages = plan
+            .packages
+            .iter()
+            .filter(|package| package.view.tests == Tests::None && package.view.build == base);
+        let chosen = packages.reduce(|best, other| {
+            if view::is_rather_imported(&other.name, &best.name, &dir) { other } else { best }
+        })?;
         Some(Arc::new(DependencySource {
-            import_path,
-            dir: package.dir.clone(),
-            package: Some(package.id),
-            importer: from,
-            files: package.files.iter().map(|&id| snapshot.file(id)).collect(),
+            import_path: Symbol::new(&import_path),
+            name: Symbol::new(&chosen.name),
+            package: None,
+            importer,
+            files: chosen.files.iter().map(|&at| Arc::clone(&files[at])).collect(),
+            dir,
         }))
     }
 
-    pub fn missing(&self) -> Vec<String> {
-        let missing = self.missing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        missing.iter().cloned().collect()
+    fn read(&self, path: PathBuf) -> Option<Arc<SourceFile>> {
+        let cell = Arc::clone(lock(&self.by_path).entry(path.clone()).or_default());
+        let file = cell.get_or_init(|| {
+            let display = path::display(&path, &self.cwd);
+            let bytes = match self.disk.read(&path) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    if let ReadError::TooLarge(_) = error {
+                        let message = format!("{error}; this dependency's file is not read");
+                        self.note(display, message);
+                    }
+                    return None;
+                }
+            };
+            self.bounds.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            let text = SourceText::new(bytes);
+            let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+            let file = Arc::new(SourceFile {
+                id: FileId(self.first_free + files.len() as u32),
+                display,
+                test: false,
+                text,
+                path,
+            });
+            files.push(Arc::clone(&file));
+            Some(file)
+        });
+        file.clone()
     }
+
+    /// Whether enough was read for dependencies.
+    fn is_exhausted(&self) -> bool {
+        let Bounds { max_packages, max_bytes, packages, bytes } = &self.bounds;
+        let exhausted = packages.load(Ordering::Relaxed) >= *max_packages
+            || bytes.load(Ordering::Relaxed) >= *max_bytes;
+        if exhausted {
+            let message = format!(
+                "the dependencies are more than {max_packages} packages or {max_bytes} bytes; \
+                 the rest of them is not read"
+            );
+            self.note(".".to_owned(), message);
+        }
+        exhausted
+    }
+
+    fn note(&self, path: String, message: String) {
+        let note =
+            Note { path: path.clone(), line_column: None, kind: NoteKind::TooLarge, message };
+        lock(&self.notes).insert(path, note);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

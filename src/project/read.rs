@@ -1,10 +1,15 @@
 //! Bytes of files, read so that nothing can hang or exhaust the run: only regular files, never
 //! opened blocking, never more than a limit; overlays stand in for files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::LoadOptions;
+use super::view;
 
 /// Why a file was not read.
 #[derive(Debug)]
@@ -13,20 +18,49 @@ pub(super) enum ReadError {
     TooLarge(u64),
     /// It is a directory, FIFO, socket, device or a loop of symbolic links.
     NotRegular(&'static str),
+    /// It is a symbolic link that leads out of the tree it was found in.
+    LeadsOut,
     /// The operating system said no.
     Io(io::Error),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::TooLarge(limit) => write!(f, "larger than the limit of {limit} bytes"),
+            ReadError::NotRegular(what) => write!(f, "not a regular file but {what}"),
+            ReadError::LeadsOut => {
+                f.write_str("a symbolic link that leads out of the module; name it to have it read")
+            }
+            ReadError::Io(error) => write!(f, "cannot be read: {}", reason(error)),
+        }
+    }
+}
+
+/// The operating system's reason in lower case, without the number that Rust adds.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(chars).collect()
 }
 
 /// The disk under the overlays.
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
     /// Bytes that stand in for a file, by absolute path.
-    pub overlays: BTreeMap<PathBuf, Vec<u8>>,
+    pub overlays: Arc<BTreeMap<PathBuf, Vec<u8>>>,
     /// Larger files are not read.
     pub max_file_bytes: u64,
 }
 
 impl Disk {
+    pub fn new(options: &LoadOptions) -> Disk {
+        let overlays = Arc::new(options.overlays.clone());
+        Disk { overlays, max_file_bytes: options.max_file_bytes }
+    }
+
     /// Reads a regular file (symbolic links followed) or its overlay.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, ReadError> {
         let too_large = Err(ReadError::TooLarge(self.max_file_bytes));
@@ -51,6 +85,40 @@ impl Disk {
     /// Whether there is a file, or an overlay that stands in for one.
     pub fn is_file(&self, path: &Path) -> bool {
         self.overlays.contains_key(path) || path.is_file()
+    }
+
+    /// What Go would look at in a directory, overlays included, whatever it is. A directory that
+    /// cannot be read has nothing: the walk tells of it.
+    pub fn go_files(&self, dir: &Path) -> BTreeSet<PathBuf> {
+        let is_go = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| view::is_go_file(&name.to_string_lossy()))
+        };
+        let mut files = BTreeSet::new();
+        if let Ok(entries) = std::fs::read_dir(dir) {
+            files.extend(entries.flatten().map(|entry| entry.path()).filter(is_go));
+        }
+        let overlays = self.overlays.keys().filter(|path| path.parent() == Some(dir));
+        files.extend(overlays.filter(|path| is_go(path)).cloned());
+        files
+    }
+
+    /// Whether `path` is a symbolic link to a file outside `root` and outside its own directory.
+    /// Where go.mod itself is a link, as in the trees that build systems make of links, the
+    /// directory that it leads to counts as the root too.
+    pub fn leads_out(&self, path: &Path, root: &Path) -> bool {
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        if self.overlays.contains_key(path) || !is_link(path) {
+            return false;
+        }
+        // One that leads nowhere is told of when it is read.
+        let Ok(target) = path.canonicalize() else { return false };
+        let go_mod = root.join("go.mod").canonicalize().ok();
+        let insides = [
+            root.canonicalize().ok(),
+            path.parent().and_then(|dir| dir.canonicalize().ok()),
+            go_mod.as_deref().and_then(Path::parent).map(Path::to_owned),
+        ];
+        target.is_file() && !insides.iter().flatten().any(|inside| target.starts_with(inside))
     }
 }
 

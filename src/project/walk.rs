@@ -1,245 +1,273 @@
-//! From the user's paths to directories and files, with Go's rules of what to walk past.
+//! From the user's paths to directories and files, with Go's rules of what patterns walk past.
+//!
+//! Below a directory that was named, patterns walk past `vendor`, `testdata`, names that start with
+//! `_` or `.`, and what an `ignore` directive of go.mod names. What is named itself is never walked
+//! past. Symbolic links to directories are not followed, unless named.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
 use walkdir::WalkDir;
 
-use super::dependency::{Dependencies, Importer};
-use super::header::{self, Header};
+use super::LoadOptions;
+use super::modules::{self, BuildList, Roots};
+use super::path;
 use super::read::{Disk, ReadError};
-use super::view::{self, ListedFile};
-use super::{LoadOptions, Module, ModuleId, Package, PackageId, Snapshot, SourceFile};
+use super::view;
 use crate::diagnostic::{Note, NoteKind};
-use crate::source::{FileId, SourceText};
-use crate::syntax::Symbol;
 
-pub(super) fn load(options: &LoadOptions) -> Snapshot {
-    let disk = Disk { overlays: options.overlays.clone(), max_file_bytes: options.max_file_bytes };
-    let mut notes = Vec::new();
-    let mut wanted: BTreeMap<PathBuf, Wanted> = BTreeMap::new();
-    let here = [PathBuf::from(".")];
-    let paths = if options.paths.is_empty() { &here } else { options.paths.as_slice() };
-    for path in paths {
-        let text = path.to_string_lossy();
-        let bare = text.strip_suffix("/...").unwrap_or(if text == "..." { "." } else { &text });
-        let absolute = clean(&options.cwd.join(bare));
-        if absolute.is_dir() {
-            walk(&absolute, &mut wanted);
-        } else if disk.is_file(&absolute)
-            && let Some(dir) = absolute.parent()
-        {
-            let entry = wanted.entry(dir.to_owned()).or_default();
-            entry.files.insert(absolute);
-        } else {
-            notes.push(Note {
-                path: text.into_owned(),
-                line_column: None,
-                kind: NoteKind::Missing,
-                message: "no such file or directory".into(),
-            });
-        }
-    }
-    let read: Vec<(PathBuf, Vec<(PathBuf, bool, Result<Vec<u8>, ReadError>)>)> = wanted
-        .into_par_iter()
-        .map(|(dir, wanted)| {
-            let files = list(&dir, &disk)
-                .into_iter()
-                .map(|path| {
-                    let is_wanted = wanted.all || wanted.files.contains(&path);
-                    let bytes = disk.read(&path);
-                    (path, is_wanted, bytes)
-                })
-                .collect();
-            (dir, files)
-        })
-        .collect();
-    let mut snapshot = Snapshot {
-        files: Vec::new(),
-        packages: Vec::new(),
-        modules: Vec::new(),
-        notes,
-        dependencies: Dependencies::default(),
-    };
-    let mut modules: BTreeMap<PathBuf, ModuleId> = BTreeMap::new();
-    for (dir, files) in read {
-        let first = snapshot.files.len();
-        let mut headers: Vec<(Header, bool)> = Vec::new();
-        for (path, is_wanted, bytes) in files {
-            let display = display(&path, &options.cwd);
-            match bytes {
-                Ok(bytes) => {
-                    headers.push((header::scan(&bytes), is_wanted));
-                    snapshot.files.push(Arc::new(SourceFile {
-                        id: FileId(snapshot.files.len() as u32),
-                        display,
-                        test: path.to_string_lossy().ends_with("_test.go"),
-                        path,
-                        text: SourceText::new(bytes),
-                    }));
-                }
-                Err(error) => snapshot.notes.push(note(display, &error)),
-            }
-        }
-        let listed: Vec<ListedFile<'_>> = headers
-            .iter()
-            .enumerate()
-            .map(|(at, (header, wanted))| ListedFile {
-                header,
-                test: snapshot.files[first + at].test,
-                wanted: *wanted,
-            })
-            .collect();
-        let module = module_of(&dir, &disk, &mut modules, &mut snapshot);
-        let import_path = match module {
-            Some(id) => {
-                let module = snapshot.module(id);
-                let below = dir.strip_prefix(&module.dir).expect("a module holds its packages");
-                join(&module.path, below)
-            }
-            None => display(&dir, &options.cwd),
-        };
-        for planned in view::plan(&listed) {
-            let id = PackageId(snapshot.packages.len() as u32);
-            let ids = |list: Vec<usize>| -> Vec<FileId> {
-                list.into_iter().map(|at| FileId((first + at) as u32)).collect()
-            };
-            let external = planned.view.tests == view::Tests::External;
-            let suffix = if external { "_test" } else { "" };
-            snapshot.packages.push(Package {
-                id,
-                import_path: Symbol::new(&format!("{import_path}{suffix}")),
-                name: Symbol::new(&planned.name),
-                dir: dir.clone(),
-                module,
-                importer: Importer(module.map_or(0, |module| module.0 + 1)),
-                view: planned.view,
-                files: ids(planned.files),
-                report: ids(planned.report),
-                under_test: None,
-            });
-        }
-    }
-    snapshot.notes.sort_by(|a, b| (&a.path, a.line_column).cmp(&(&b.path, b.line_column)));
-    snapshot.dependencies = Dependencies::new(snapshot.files.len() as u32);
-    snapshot
+/// What is asked for.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    pub dirs: BTreeMap<PathBuf, Wanted>,
+    pub notes: Vec<Note>,
 }
 
 /// What is asked for in one directory.
 #[derive(Debug, Default)]
-struct Wanted {
-    all: bool,
-    files: BTreeSet<PathBuf>,
+pub(super) struct Wanted {
+    /// Every Go file of it.
+    pub all: bool,
+    /// Files by name.
+    pub files: BTreeSet<PathBuf>,
 }
 
-/// Adds `root` and the directories below it that Go's `...` reaches.
-fn walk(root: &Path, wanted: &mut BTreeMap<PathBuf, Wanted>) {
-    let entries = WalkDir::new(root).into_iter().filter_entry(|entry| {
-        entry.depth() == 0
-            || entry.file_type().is_dir() && !is_skipped(&entry.file_name().to_string_lossy())
-    });
-    for entry in entries.flatten() {
-        wanted.entry(entry.into_path()).or_default().all = true;
+/// Finds the directories and files that `options.paths` name.
+pub(super) fn targets(options: &LoadOptions, disk: &Disk, roots: &mut Roots<'_>) -> Targets {
+    let mut walk = Walk { options, disk, roots, targets: Targets::default(), build_list: None };
+    let here = [PathBuf::from(".")];
+    let paths = if options.paths.is_empty() { &here } else { options.paths.as_slice() };
+    for path in paths {
+        walk.argument(path);
+    }
+    walk.targets
+}
+
+struct Walk<'a, 'd> {
+    options: &'a LoadOptions,
+    disk: &'a Disk,
+    roots: &'a mut Roots<'d>,
+    targets: Targets,
+    /// That of the module of the working directory, once an import path has asked for it.
+    build_list: Option<BuildList>,
+}
+
+impl Walk<'_, '_> {
+    fn argument(&mut self, argument: &Path) {
+        let absolute = path::clean(&self.options.cwd.join(argument));
+        if self.has_below(&absolute) {
+            return self.walk(&absolute, "...");
+        }
+        if self.disk.overlays.contains_key(&absolute) {
+            return self.file(absolute);
+        }
+        match fs::symlink_metadata(&absolute) {
+            Ok(_) => return self.file(absolute),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let message = ReadError::Io(error).to_string();
+                return self.note(&absolute, NoteKind::Unreadable, message);
+            }
+        }
+        let text = argument.to_string_lossy();
+        if let Some((base, pattern)) = parse_pattern(&text) {
+            let dir = path::clean(&self.options.cwd.join(base));
+            if self.has_below(&dir) {
+                return self.walk(&dir, pattern);
+            }
+            let dirs = if is_path(&text) { Vec::new() } else { self.import_path(base) };
+            if let Some(dir) = dirs.into_iter().find(|dir| dir.is_dir()) {
+                return self.walk(&dir, pattern);
+            }
+        } else if !is_path(&text)
+            && let Some(dir) = self.import_path(&text).into_iter().find(|dir| has_go_files(dir))
+        {
+            self.targets.dirs.entry(dir).or_default().all = true;
+            return;
+        }
+        let note = Note {
+            path: text.into_owned(),
+            line_column: None,
+            kind: NoteKind::Missing,
+            message: match is_path(&text) || !text.contains('/') {
+                true => "no such file or directory".to_owned(),
+                false => "no such file, directory or package".to_owned(),
+            },
+        };
+        self.targets.notes.push(note);
+    }
+
+    /// Whether `dir` is a directory, on the disk or by an overlay below it.
+    fn has_below(&self, dir: &Path) -> bool {
+        let below = |path: &PathBuf| path != dir && path.starts_with(dir);
+        dir.is_dir() || self.disk.overlays.keys().any(below)
+    }
+
+    fn file(&mut self, file: PathBuf) {
+        let Some(dir) = file.parent() else { return };
+        self.targets.dirs.entry(dir.to_owned()).or_default().files.insert(file);
+    }
+
+    /// The directories that an import path can denote, seen from the working directory.
+    fn import_path(&mut self, import_path: &str) -> Vec<PathBuf> {
+        let (options, disk, roots) = (self.options, self.disk, &mut *self.roots);
+        let build_list = self.build_list.get_or_insert_with(|| {
+            let root = roots.of(&options.cwd).map(|root| (root, BTreeSet::new()));
+            let resolved = modules::resolve(&root.into_iter().collect(), options, disk);
+            resolved.build_lists.into_iter().next().unwrap_or_default()
+        });
+        let goroot_src = options.goroot.as_ref().map(|goroot| goroot.join("src"));
+        build_list.candidates(import_path.trim_end_matches('/'), goroot_src.as_deref())
+    }
+
+    /// Asks for the directories at and below `root` whose path from there matches `pattern`.
+    fn walk(&mut self, root: &Path, pattern: &str) {
+        let mut found: BTreeSet<PathBuf> = BTreeSet::new();
+        let entries = WalkDir::new(root).into_iter().filter_entry(|entry| {
+            entry.depth() == 0
+                || entry.file_type().is_symlink()
+                || entry.file_type().is_dir() && !is_skipped(&entry.file_name().to_string_lossy())
+        });
+        for entry in entries {
+            match entry {
+                Ok(entry) if entry.depth() > 0 && entry.file_type().is_symlink() => {
+                    self.link(entry.path());
+                }
+                Ok(entry) => {
+                    found.insert(entry.into_path());
+                }
+                Err(error) => {
+                    let path = error.path().unwrap_or(root).to_owned();
+                    let error = error.into_io_error();
+                    let reason = error.map_or("cannot be read".to_owned(), |error| {
+                        ReadError::Io(error).to_string()
+                    });
+                    self.note(&path, NoteKind::Unreadable, format!("{reason}; skipped"));
+                }
+            }
+        }
+        let overlaid = self.disk.overlays.keys().filter_map(|path| path.parent());
+        let reached = overlaid.filter(|dir| {
+            let below = dir.strip_prefix(root).ok();
+            below.is_some_and(|below| {
+                !below.components().any(|part| is_skipped(&part.as_os_str().to_string_lossy()))
+            })
+        });
+        found.extend(reached.map(Path::to_owned));
+        for dir in found {
+            let below = dir.strip_prefix(root).expect("the walk stays below its root");
+            let named = dir == root;
+            if matches(pattern, &path::slashed(below)) && (named || !self.roots.is_ignored(&dir)) {
+                self.targets.dirs.entry(dir).or_default().all = true;
+            }
+        }
+    }
+
+    /// Tells of a link to a directory above itself. Links to files are judged when their directory
+    /// is read; those to other directories are Go's way of keeping them out.
+    fn link(&mut self, link: &Path) {
+        let name = link.file_name().unwrap_or_default().to_string_lossy();
+        if is_skipped(&name) || view::is_go_file(&name) {
+            return;
+        }
+        let holder = link.parent().and_then(|dir| dir.canonicalize().ok());
+        if let (Some(holder), Ok(target)) = (holder, link.canonicalize())
+            && holder.starts_with(target)
+        {
+            let message = "a symbolic link to a directory above it; not followed".to_owned();
+            self.note(link, NoteKind::NotRegular, message);
+        }
+    }
+
+    fn note(&mut self, path: &Path, kind: NoteKind, message: String) {
+        let path = path::display(path, &self.options.cwd);
+        self.targets.notes.push(Note { path, line_column: None, kind, message });
     }
 }
 
-/// Whether Go's patterns walk past a directory or file of this name.
+/// Whether patterns walk past a directory of this name.
 fn is_skipped(name: &str) -> bool {
     name == "vendor" || name == "testdata" || name.starts_with(['_', '.'])
 }
 
-/// The Go files of a directory and its overlays, sorted.
-fn list(dir: &Path, disk: &Disk) -> BTreeSet<PathBuf> {
-    let is_go = |path: &Path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(".go") && !name.starts_with(['_', '.'])
-    };
-    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
-    if let Ok(entries) = std::fs::read_dir(dir) {
-        files.extend(entries.flatten().map(|entry| entry.path()).filter(|path| is_go(path)));
-    }
-    let overlays = disk.overlays.keys().filter(|path| path.parent() == Some(dir) && is_go(path));
-    files.extend(overlays.cloned());
-    files
+/// Whether a directory holds a file that Go looks at.
+pub(super) fn has_go_files(dir: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(dir) else { return false };
+    entries.flatten().any(|entry| view::is_go_file(&entry.file_name().to_string_lossy()))
 }
 
-/// The module of a directory: that of the nearest go.mod at or above it.
-fn module_of(
-    dir: &Path,
-    disk: &Disk,
-    modules: &mut BTreeMap<PathBuf, ModuleId>,
-    snapshot: &mut Snapshot,
-) -> Option<ModuleId> {
-    let root = dir.ancestors().find(|dir| disk.is_file(&dir.join("go.mod")))?;
-    if let Some(&id) = modules.get(root) {
-        return Some(id);
-    }
-    let text = disk.read(&root.join("go.mod")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let after = |word: &str| {
-        text.lines().find_map(|line| line.trim().strip_prefix(word)).map(|rest| rest.trim())
-    };
-    let id = ModuleId(snapshot.modules.len() as u32);
-    snapshot.modules.push(Module {
-        id,
-        path: after("module ").unwrap_or_default().to_owned(),
-        dir: root.to_owned(),
-        go: after("go ").and_then(super::GoVersion::parse),
-        versions: Arc::default(),
-    });
-    modules.insert(root.to_owned(), id);
-    Some(id)
+/// Whether an argument can only be a path of the file system: import paths do not start with a dot
+/// or slash, nor end in `.go`.
+fn is_path(argument: &str) -> bool {
+    argument.starts_with(['.', '/'])
+        || argument.ends_with(".go")
+        || Path::new(argument).is_absolute()
 }
 
-fn note(path: String, error: &ReadError) -> Note {
-    let (kind, message) = match error {
-        ReadError::TooLarge(limit) => {
-            (NoteKind::TooLarge, format!("larger than the limit of {limit} bytes; skipped"))
-        }
-        ReadError::NotRegular(what) => (NoteKind::NotRegular, format!("is {what}; skipped")),
-        ReadError::Io(error) => (NoteKind::Unreadable, format!("cannot be read: {error}")),
-    };
-    Note { path, line_column: None, kind, message }
-}
-
-/// An import path with the elements of `below` added.
-fn join(path: &str, below: &Path) -> String {
-    let elements = below.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
-    std::iter::once(path.to_owned()).chain(elements).collect::<Vec<_>>().join("/")
-}
-
-/// A path as shown to people: relative to `cwd` if that is shorter.
-fn display(path: &Path, cwd: &Path) -> String {
-    let shared = path.components().zip(cwd.components()).take_while(|(a, b)| a == b).count();
-    let up = cwd.components().count() - shared;
-    let mut elements = vec!["..".to_owned(); up];
-    elements.extend(
-        path.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned()),
-    );
-    let relative = elements.join("/");
-    let absolute = path.to_string_lossy();
-    if relative.is_empty() {
-        ".".to_owned()
-    } else if relative.len() < absolute.len() {
-        relative
-    } else {
-        absolute.replace('\\', "/")
+/// Parts a pattern at the last slash before its first `...`.
+fn parse_pattern(text: &str) -> Option<(&str, &str)> {
+    let wildcard = text.find("...")?;
+    match text[..wildcard].rfind('/') {
+        Some(0) => Some(("/", &text[1..])),
+        Some(slash) => Some((&text[..slash], &text[slash + 1..])),
+        None => Some((".", text)),
     }
 }
 
-/// `path` without `.` and `..`, by its text alone, as Go's `filepath.Clean`.
-fn clean(path: &Path) -> PathBuf {
-    let mut cleaned = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                cleaned.pop();
-            }
-            part => cleaned.push(part),
+/// Whether a path matches a pattern in which `...` stands for any text and a last `/...` also for
+/// none.
+fn matches(pattern: &str, path: &str) -> bool {
+    let whole =
+        pattern.strip_suffix("/...").is_some_and(|pattern| matches_wildcards(pattern, path));
+    whole || matches_wildcards(pattern, path)
+}
+
+fn matches_wildcards(pattern: &str, path: &str) -> bool {
+    let mut parts = pattern.split("...");
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = path.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    // Each part at its first place leaves the most for those after it.
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
         }
     }
-    cleaned
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pattern: &str, matching: &[&str], others: &[&str]) {
+        for path in matching {
+            assert!(matches(pattern, path), "{pattern} matches {path}");
+        }
+        for path in others {
+            assert!(!matches(pattern, path), "{pattern} does not match {path}");
+        }
+    }
+
+    #[test]
+    fn wildcards() {
+        check("...", &["", "a", "a/b"], &[]);
+        check("a...", &["a", "ab", "a/b"], &["", "b"]);
+        check("a/...", &["a", "a/b"], &["ab"]);
+        check(".../b", &["a/b", "a/c/b"], &["b", "a/b/c"]);
+        check("a.../b...", &["a/b", "ac/d/bc"], &["a", "ab"]);
+        check("a...a", &["aa", "aba"], &["a"]);
+    }
+
+    #[test]
+    fn patterns_start_at_a_directory() {
+        assert_eq!(parse_pattern("./..."), Some((".", "...")));
+        assert_eq!(parse_pattern("a/b/c.../d"), Some(("a/b", "c.../d")));
+        assert_eq!(parse_pattern("/..."), Some(("/", "...")));
+        assert_eq!(parse_pattern("..."), Some((".", "...")));
+        assert_eq!(parse_pattern("a/b"), None);
+    }
 }

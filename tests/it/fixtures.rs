@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use straggler::project;
 use straggler::rules::registry;
 
 use crate::harness::{self, Want, names_in, root, wants};
@@ -49,7 +48,7 @@ enum Claim {
 fn straggler_says_what_the_fixtures_want() {
     let mut failures = String::new();
     for case in cases() {
-        let report = harness::analyze(&case.dir, &case.rule, project::find_module_cache());
+        let report = harness::analyze(&case.dir, &case.rule, true);
         let differences = harness::differences(&report, &case.wants);
         if !differences.is_empty() {
             failures += &format!("fixtures/rules/{}/{}\n{differences}\n", case.rule, case.name);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use straggler::analysis::{self, Progress, Report};
 use straggler::catalog::Catalog;
@@ -16,16 +16,14 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs the rules that are on by default, and all of `rule`, over `dir`.
-pub fn analyze(dir: &Path, rule: &str, module_cache: Option<PathBuf>) -> Report {
+/// Runs the rules that are on by default, and all of `rule`, over `dir`, with the sources of the
+/// standard library and, if asked for, those of the module cache.
+pub fn analyze(dir: &Path, rule: &str, module_cache: bool) -> Report {
     let config = Config { select: vec![DEFAULT_RULES.into(), rule.into()], ..Config::default() };
     let (selection, unknown) = Selection::new(&config);
     assert_eq!(unknown, [], "selectors that do not exist");
-    let options = LoadOptions {
-        goroot: project::find_goroot(),
-        module_cache,
-        ..LoadOptions::new(dir, Vec::new())
-    };
+    let mut options = LoadOptions::from_env(dir, Vec::new(), None, |name| std::env::var_os(name));
+    options.module_cache = options.module_cache.filter(|_| module_cache);
     let (catalog, problems) = Catalog::load(None);
     assert_eq!(problems, []);
     analysis::on_threads(None, || {

@@ -82,7 +82,7 @@ fn run(rule: &str, fence: &Fence, wanted: &[harness::Want]) -> String {
         fs::create_dir_all(path.parent().expect("a file is in a directory")).expect("a directory");
         fs::write(path, text).expect("a file");
     }
-    harness::differences(&harness::analyze(dir.path(), rule, None), wanted)
+    harness::differences(&harness::analyze(dir.path(), rule, false), wanted)
 }
 
 /// The Go fences of a section. A fence is one file, or several under lines `//- path`; a module
