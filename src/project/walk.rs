@@ -86,16 +86,16 @@ impl Walk<'_, '_> {
             self.targets.dirs.entry(dir).or_default().all = true;
             return;
         }
-        let note = Note {
+        let message = match is_path(&text) || !text.contains('/') {
+            true => "no such file or directory",
+            false => "no such file, directory or package",
+        };
+        self.targets.notes.push(Note {
             path: text.into_owned(),
             line_column: None,
             kind: NoteKind::Missing,
-            message: match is_path(&text) || !text.contains('/') {
-                true => "no such file or directory".to_owned(),
-                false => "no such file, directory or package".to_owned(),
-            },
-        };
-        self.targets.notes.push(note);
+            message: message.to_owned(),
+        });
     }
 
     /// Whether `dir` is a directory, on the disk or by an overlay below it.
