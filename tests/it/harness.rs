@@ -16,13 +16,18 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// What the command line would load in `dir`.
+pub fn load_options(dir: &Path) -> LoadOptions {
+    LoadOptions::from_env(dir, Vec::new(), None, |name| std::env::var_os(name))
+}
+
 /// Runs the rules that are on by default, and all of `rule`, over `dir`, with the sources of the
 /// standard library and, if asked for, those of the module cache.
 pub fn analyze(dir: &Path, rule: &str, module_cache: bool) -> Report {
     let config = Config { select: vec![DEFAULT_RULES.into(), rule.into()], ..Config::default() };
     let (selection, unknown) = Selection::new(&config);
     assert_eq!(unknown, [], "selectors that do not exist");
-    let mut options = LoadOptions::from_env(dir, Vec::new(), None, |name| std::env::var_os(name));
+    let mut options = load_options(dir);
     options.module_cache = options.module_cache.filter(|_| module_cache);
     let (catalog, problems) = Catalog::load(None);
     assert_eq!(problems, []);

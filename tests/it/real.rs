@@ -12,7 +12,6 @@ use std::process::Command;
 
 use straggler::analysis::Report;
 use straggler::diagnostic::NoteKind;
-use straggler::project;
 use straggler::rules::selection::DEFAULT_RULES;
 
 use crate::harness::{self, root};
@@ -21,7 +20,7 @@ const UNREAD: &str = "not read yet";
 
 #[test]
 fn goroot() {
-    let Some(goroot) = project::find_goroot() else {
+    let Some(goroot) = harness::load_options(root()).goroot else {
         assert!(skipped(), "there is no Go here (STRAGGLER_SKIP_GO=1 leaves this out)");
         return;
     };
@@ -54,7 +53,7 @@ fn skipped() -> bool {
 
 /// Analyses `dir` and compares with `fixtures/real/<name>.txt`, if that has been written.
 fn check(name: &str, dir: &Path) {
-    let report = harness::analyze(dir, DEFAULT_RULES, project::find_module_cache());
+    let report = harness::analyze(dir, DEFAULT_RULES, true);
     let failed: Vec<_> =
         report.notes.iter().filter(|note| note.kind == NoteKind::InternalError).collect();
     assert!(failed.is_empty(), "{failed:#?}");
