@@ -11,6 +11,7 @@
 
 mod guard;
 mod merge;
+mod parse;
 mod report;
 
 use std::collections::BTreeSet;
@@ -22,11 +23,11 @@ use rayon::prelude::*;
 use crate::catalog::{Catalog, NoVersions, Versions};
 use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::{FuncId, Index};
-use crate::project::{Package, PackageId, Snapshot, SourceFile};
+use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::selection::Selection;
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
-use crate::source::{FileId, SourceText};
-use crate::syntax::{self, File};
+use crate::source::FileId;
+use crate::syntax::File;
 
 pub use report::{Counts, Report, ReportFile};
 
@@ -66,7 +67,7 @@ pub fn analyze(
 ) -> Report {
     progress.total.store(snapshot.files.len() + snapshot.packages.len(), Ordering::Relaxed);
     let mut notes = snapshot.notes.clone();
-    let (trees, parse_notes) = parse(snapshot, progress);
+    let (trees, parse_notes) = parse::parse(snapshot, progress);
     notes.extend(parse_notes);
     let index = Index::new(snapshot, &trees, catalog);
     let run = Run { snapshot, catalog, selection, trees: &trees, index: &index };
@@ -91,50 +92,6 @@ pub fn analyze(
         notes: report::sorted_notes(notes),
         counts: run.counts(),
     }
-}
-
-/// The trees of all files of the run, and the notes on those that do not parse.
-fn parse(snapshot: &Snapshot, progress: &Progress) -> (Vec<Arc<File>>, Vec<Note>) {
-    let parsed: Vec<(Arc<File>, Option<Note>)> = snapshot
-        .files
-        .par_iter()
-        .map(|file| {
-            let parsed = parse_file(file);
-            progress.done.fetch_add(1, Ordering::Relaxed);
-            parsed
-        })
-        .collect();
-    let (trees, notes): (Vec<_>, Vec<_>) = parsed.into_iter().unzip();
-    (trees, notes.into_iter().flatten().collect())
-}
-
-fn parse_file(file: &SourceFile) -> (Arc<File>, Option<Note>) {
-    match guard::run(|| syntax::parse(file.text.clone())) {
-        Ok(tree) => {
-            let note = parse_note(file, &tree);
-            (Arc::new(tree), note)
-        }
-        Err(panic) => {
-            let nothing = syntax::parse(SourceText::new(Vec::new()));
-            let message = format!("straggler failed to parse this file ({panic}); it is left out");
-            (Arc::new(nothing), Some(internal_error(file.display.clone(), message)))
-        }
-    }
-}
-
-fn parse_note(file: &SourceFile, tree: &File) -> Option<Note> {
-    let first = tree.errors.first()?;
-    let position = file.text.position(first.span.start);
-    let more = match tree.errors.len() {
-        1 => String::new(),
-        count => format!(" (and {} more)", count - 1),
-    };
-    Some(Note {
-        path: file.display.clone(),
-        line_column: Some((position.line, position.column)),
-        kind: NoteKind::ParseError,
-        message: format!("{}{more}; the functions around it are analysed", first.message),
-    })
 }
 
 struct Run<'a> {

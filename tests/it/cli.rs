@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 const CLEAN: &str = "package clean\n\nfunc F() int { return 1 }\n";
 
-fn straggler(dir: &Path) -> Command {
+pub fn straggler(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_straggler"));
     command.current_dir(dir).stdin(Stdio::null());
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "GOROOT", "GOFLAGS", "GOWORK"] {
@@ -15,7 +15,7 @@ fn straggler(dir: &Path) -> Command {
     command
 }
 
-fn module(files: &[(&str, &str)]) -> tempfile::TempDir {
+pub fn module(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in [("go.mod", "module example.com/m\n\ngo 1.26\n")].iter().chain(files) {
         let path = dir.path().join(path);
@@ -26,7 +26,7 @@ fn module(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 /// The exit code, standard output and standard error, with times as `T`.
-fn seen(output: &Output) -> String {
+pub fn seen(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
     let err: Vec<String> = text(&output.stderr)
         .lines()

@@ -11,4 +11,5 @@ mod layering;
 mod output;
 mod pages;
 mod real;
+mod robustness;
 mod syntax;

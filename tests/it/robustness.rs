@@ -1,0 +1,3 @@
+//! Bad input: one clear message each, with its place, and the rest of the run goes on.
+
+mod run;
