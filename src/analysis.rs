@@ -25,7 +25,7 @@ use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::{FuncId, Index};
 use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::selection::Selection;
-use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
+use crate::rules::{Check, FunctionCx, PackageCx, registry};
 use crate::source::FileId;
 use crate::syntax::File;
 
@@ -85,12 +85,14 @@ pub fn analyze(
         findings.extend(package_findings);
         notes.extend(package_notes);
     }
-    let findings = merge::merge(snapshot, findings);
+    let display = |id: FileId| snapshot.file(id).display.clone();
+    let findings = merge::merge(&display, findings);
     Report {
         files: report::files(snapshot, &findings),
         findings,
         notes: report::sorted_notes(notes),
         counts: run.counts(),
+        missing_dependencies: snapshot.missing_dependencies(),
     }
 }
 
@@ -132,14 +134,14 @@ impl Run<'_> {
                 match entry.rule.check {
                     Check::Package(check) => {
                         let place = || self.display(package.report[0]);
-                        vec![guarded(entry, place, |findings| check(&cx, findings))]
+                        vec![guarded(entry.page.id, place, |findings| check(&cx, findings))]
                     }
                     Check::Function(check) => funcs
                         .par_iter()
                         .map(|&func| {
                             let cx = FunctionCx { package: cx, func };
                             let place = || self.display(cx.declared().file);
-                            guarded(entry, place, |findings| check(&cx, findings))
+                            guarded(entry.page.id, place, |findings| check(&cx, findings))
                         })
                         .collect(),
                 }
@@ -197,7 +199,7 @@ impl Run<'_> {
 
 /// The findings of one check, or the note that it panicked.
 fn guarded(
-    entry: &Entry,
+    rule: &str,
     path: impl FnOnce() -> String,
     check: impl FnOnce(&mut Vec<Finding>),
 ) -> Result<Vec<Finding>, Note> {
@@ -207,7 +209,6 @@ fn guarded(
         findings
     })
     .map_err(|panic| {
-        let rule = entry.page.id;
         let message = format!("the rule `{rule}` failed here ({panic}); its other answers stand");
         internal_error(path(), message)
     })
@@ -215,4 +216,18 @@ fn guarded(
 
 fn internal_error(path: String, message: String) -> Note {
     Note { path, line_column: None, kind: NoteKind::InternalError, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_panics_becomes_a_note() {
+        let answer = guarded("nil-channel", || "a/b.go".to_owned(), |_| panic!("no way"));
+        let note = answer.expect_err("a note");
+        assert!(note.kind.is_failure());
+        let start = "the rule `nil-channel` failed here (no way at src/analysis.rs:";
+        assert!(note.path == "a/b.go" && note.message.starts_with(start), "{note:?}");
+    }
 }

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::project::Snapshot;
 use crate::rules::supersedes;
-use crate::source::Location;
+use crate::source::{FileId, Location};
 
 /// The findings by path and place. Of those with one defect the most specific rule's is kept, or
-/// else the surest one; places that only the others speak of are added to its labels.
-pub fn merge(snapshot: &Snapshot, findings: Vec<Finding>) -> Vec<Finding> {
-    let findings = sorted(snapshot, findings);
+/// else the surest one; places that only the others speak of are added to its labels. `display` is
+/// the path of a file as shown to people.
+pub fn merge(display: &dyn Fn(FileId) -> String, findings: Vec<Finding>) -> Vec<Finding> {
+    let findings = sorted(display, findings);
     let mut by_defect: BTreeMap<Location, Finding> = BTreeMap::new();
     for finding in findings {
         let merged = match by_defect.remove(&finding.defect) {
@@ -21,18 +21,13 @@ pub fn merge(snapshot: &Snapshot, findings: Vec<Finding>) -> Vec<Finding> {
         };
         by_defect.insert(merged.defect, merged);
     }
-    sorted(snapshot, by_defect.into_values().collect())
+    sorted(display, by_defect.into_values().collect())
 }
 
 /// Sorted by what people see; equal ones once.
-fn sorted(snapshot: &Snapshot, mut findings: Vec<Finding>) -> Vec<Finding> {
+fn sorted(display: &dyn Fn(FileId) -> String, mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_cached_key(|finding| {
-        (
-            snapshot.file(finding.primary.file).display.clone(),
-            finding.primary.span,
-            finding.rule,
-            finding.message.clone(),
-        )
+        (display(finding.primary.file), finding.primary.span, finding.rule, finding.message.clone())
     });
     findings.dedup_by(|a, b| a.primary == b.primary && a.rule == b.rule && a.message == b.message);
     findings
@@ -60,4 +55,76 @@ fn absorb(mut kept: Finding, lost: Finding) -> Finding {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::{Confidence, Severity};
+    use crate::source::Span;
+
+    fn at(file: u32, offset: u32) -> Location {
+        Location { file: FileId(file), span: Span::new(offset, offset + 1) }
+    }
+
+    fn finding(rule: &'static str, primary: Location, defect: Location) -> Finding {
+        Finding {
+            rule,
+            severity: Severity::Error,
+            confidence: Confidence::Medium,
+            message: format!("of {rule}"),
+            primary,
+            primary_label: format!("label of {rule}"),
+            labels: Vec::new(),
+            why: String::new(),
+            help: String::new(),
+            fixes: Vec::new(),
+            defect,
+        }
+    }
+
+    /// Prints what is left of `findings`, in order, with the labels; files are named `z.go`,
+    /// `y.go`, ... by number, so that their order is not that of their numbers.
+    fn check(findings: Vec<Finding>, expected: &[&str]) {
+        let display = |id: FileId| format!("{}.go", (b'z' - id.0 as u8) as char);
+        let told: Vec<String> = merge(&display, findings)
+            .iter()
+            .map(|finding| {
+                let mut told = format!(
+                    "{}:{} {}",
+                    display(finding.primary.file),
+                    finding.primary.span.start,
+                    finding.rule
+                );
+                for label in &finding.labels {
+                    told += &format!(", {} {}", label.location.span.start, label.message);
+                }
+                told
+            })
+            .collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn findings_come_by_path_and_place_and_equal_ones_once() {
+        check(
+            vec![
+                finding("a", at(0, 9), at(0, 9)),
+                finding("a", at(0, 2), at(0, 2)),
+                finding("a", at(1, 5), at(1, 5)),
+                finding("a", at(0, 9), at(0, 9)),
+            ],
+            &["y.go:5 a", "z.go:2 a", "z.go:9 a"],
+        );
+    }
+
+    #[test]
+    fn one_defect_is_one_finding_by_the_surest_rule() {
+        let mut sure = finding("b", at(0, 7), at(0, 1));
+        sure.confidence = Confidence::High;
+        check(
+            vec![finding("a", at(0, 5), at(0, 1)), sure, finding("c", at(0, 7), at(0, 1))],
+            &["z.go:7 b, 5 label of a"],
+        );
+    }
 }

@@ -15,6 +15,8 @@ pub struct Report {
     pub notes: Vec<Note>,
     /// How much was analysed.
     pub counts: Counts,
+    /// Import paths whose sources are not here, so that less is known than could be; sorted.
+    pub missing_dependencies: Vec<String>,
     /// The files that the findings speak of.
     pub files: BTreeMap<FileId, ReportFile>,
 }

@@ -23,6 +23,8 @@ struct Document<'a> {
     schema_version: u32,
     diagnostics: Vec<Diagnostic<'a>>,
     notes: Vec<JsonNote<'a>>,
+    /// Import paths whose sources are not there.
+    missing_dependencies: &'a [String],
     summary: Summary,
 }
 
@@ -106,6 +108,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         schema_version: SCHEMA_VERSION,
         diagnostics: report.findings.iter().map(|finding| diagnostic(report, finding)).collect(),
         notes: report.notes.iter().map(note).collect(),
+        missing_dependencies: &report.missing_dependencies,
         summary: summary(report),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;

@@ -52,6 +52,10 @@ pub fn write_summary(report: &Report, elapsed: Duration, out: &mut dyn Write) ->
     for (count, what) in exceptions(report) {
         write!(out, "; {count} {what}")?;
     }
+    if !report.missing_dependencies.is_empty() {
+        let missing = report.missing_dependencies.len();
+        write!(out, "; {} not found", plural(missing, "dependency"))?;
+    }
     writeln!(out, "; {:.2} s", elapsed.as_secs_f64())
 }
 
@@ -73,6 +77,9 @@ fn exceptions(report: &Report) -> Vec<(usize, &'static str)> {
 }
 
 fn plural(count: usize, noun: &str) -> impl fmt::Display {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {noun}s"),
+    }
 }
