@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use super::LoadOptions;
 use super::modules::{self, BuildList, Roots};
@@ -124,11 +124,14 @@ impl Walk<'_, '_> {
     /// Asks for the directories at and below `root` whose path from there matches `pattern`.
     fn walk(&mut self, root: &Path, pattern: &str) {
         let mut found: BTreeSet<PathBuf> = BTreeSet::new();
-        let entries = WalkDir::new(root).into_iter().filter_entry(|entry| {
+        let is_walked = |entry: &DirEntry| {
             entry.depth() == 0
                 || entry.file_type().is_symlink()
                 || entry.file_type().is_dir() && !is_skipped(&entry.file_name().to_string_lossy())
-        });
+        };
+        // A directory can be there by its overlays alone.
+        let on_disk = root.is_dir().then(|| WalkDir::new(root));
+        let entries = on_disk.into_iter().flat_map(|walk| walk.into_iter().filter_entry(is_walked));
         for entry in entries {
             match entry {
                 Ok(entry) if entry.depth() > 0 && entry.file_type().is_symlink() => {

@@ -10,6 +10,7 @@ mod index;
 mod layering;
 mod output;
 mod pages;
+mod project;
 mod real;
 mod robustness;
 mod syntax;
