@@ -85,6 +85,7 @@ pub fn analyze(
         findings.extend(package_findings);
         notes.extend(package_notes);
     }
+    notes.extend(snapshot.dependency_notes());
     let display = |id: FileId| snapshot.file(id).display.clone();
     let findings = merge::merge(&display, findings);
     Report {
