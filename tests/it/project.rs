@@ -549,3 +549,57 @@ fn views_of_the_standard_library_are_those_of_go_list() {
         }
     }
 }
+
+/// Every dependency of a module with real dependencies is found where the go command finds it, and
+/// every selected version is the one that it selects.
+#[test]
+fn dependencies_are_found_where_go_list_finds_them() {
+    if std::env::var_os("STRAGGLER_SKIP_GO").is_some() {
+        return;
+    }
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules/watch-not-drained");
+    for case in ["bad", "good-upgraded"] {
+        let dir = fixtures.join(case);
+        let go_list = |args: &[&str]| {
+            let output = Command::new("go")
+                .arg("list")
+                .args(args)
+                .envs([("GOOS", "linux"), ("GOARCH", "amd64"), ("CGO_ENABLED", "1")])
+                .envs([("GOFLAGS", "-mod=readonly"), ("GOWORK", "off")])
+                .current_dir(&dir)
+                .output()
+                .expect("go runs (STRAGGLER_SKIP_GO=1 leaves this out)");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        // The first call downloads what is not there yet.
+        let packages = go_list(&["-deps", "-f", "{{.ImportPath}}|{{.Dir}}", "./..."]);
+        let modules =
+            go_list(&["-m", "-f", "{{if not .Main}}{{.Path}}|{{.Version}}{{end}}", "all"]);
+
+        let options = LoadOptions::from_env(&dir, Vec::new(), None, |name| std::env::var_os(name));
+        let snapshot = project::load(&options);
+        let main = snapshot.packages[0].importer;
+        let net = snapshot.dependency(main, Symbol::new("net")).expect("the package net");
+        let mut compared = 0;
+        for line in packages.lines() {
+            let (path, expected) = line.split_once('|').expect("path|dir");
+            let (from, path) = match path.strip_prefix("vendor/") {
+                Some(path) => (net.importer, path),
+                None => (main, path),
+            };
+            if path != "unsafe" {
+                let found = snapshot.dependency(from, Symbol::new(path));
+                let found = found.unwrap_or_else(|| panic!("{case}: {path} is missing"));
+                assert_eq!(found.dir, Path::new(expected), "{case}: {path}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 300, "{case}: {compared} packages");
+        for line in modules.lines().filter(|line| !line.is_empty()) {
+            let (path, expected) = line.split_once('|').expect("path|version");
+            let found = snapshot.modules[0].version(path).map(ToString::to_string);
+            assert_eq!(found.as_deref(), Some(expected), "{case}: {path}");
+        }
+    }
+}
