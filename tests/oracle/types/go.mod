@@ -1,0 +1,3 @@
+module oracle/types
+
+go 1.24
