@@ -32,7 +32,7 @@ use crate::syntax::{File, Symbol};
 pub use body::BodyInfo;
 pub use constant::Constant;
 pub use def::{Builtin, Callee, Def, Local, LocalId, LocalKind, QualifiedName, Selection};
-pub use package::{Func, Object, ObjectKind, Package, Receiver};
+pub use package::{Func, Object, ObjectKind, Package, Receiver, Spec};
 pub use types::{
     Array, Basic, Constraint, DeclRef, Field, Interface, InterfaceMethod, Map, Named, Signature,
     Struct, Type, TypeDecl, TypeParam,

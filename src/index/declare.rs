@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::project::PackageId;
 use crate::source::FileId;
 use crate::syntax::{Body, ConstSpec, DeclKind, File, FuncDecl, TypeSpec};
 
@@ -67,15 +68,23 @@ impl Index<'_> {
         })
     }
 
-    /// The names and types of the specification that declares `id`, with its initial values.
+    /// The names and types of the specification that declares `id`, with its initial values; of a
+    /// function those of its body.
     pub fn init_body(&self, id: ObjectId) -> &BodyInfo {
         let object = self.object(id);
-        if let ObjectKind::Func(func) = object.kind {
-            return self.body(func);
+        match (object.kind, object.spec) {
+            (ObjectKind::Func(func), _) => self.body(func),
+            (_, Some(spec)) => self.spec_body(id.package, spec),
+            (_, None) => unreachable!("what is no function has a specification"),
         }
-        object.body.get_or_init(|| {
-            let mut checker = self.checker(id.package, object.file).record();
-            match &self.file(id.package, object.file).decl(object.decl).kind {
+    }
+
+    /// The names and types of one of a package's specifications, a place in its `specs`.
+    pub fn spec_body(&self, package: PackageId, spec: u32) -> &BodyInfo {
+        let spec = &self.package(package).specs[spec as usize];
+        spec.body.get_or_init(|| {
+            let mut checker = self.checker(package, spec.file).record();
+            match &self.file(package, spec.file).decl(spec.decl).kind {
                 DeclKind::Var(spec) => {
                     checker.var_types(spec);
                 }
@@ -84,9 +93,10 @@ impl Index<'_> {
                         checker.declared_constant(spec, place);
                     }
                 }
-                DeclKind::Type(spec) => {
-                    self.open_type(&mut checker, self.decl_of(id), spec);
-                    checker.ty(spec.ty);
+                DeclKind::Type(declared) => {
+                    let owner = DeclRef { package, file: spec.file, decl: spec.decl };
+                    self.open_type(&mut checker, owner, declared);
+                    checker.ty(declared.ty);
                 }
                 DeclKind::Func(_) => {}
             }
@@ -263,11 +273,11 @@ impl Index<'_> {
         (receiver, Arc::new(signature))
     }
 
-    fn checker(&self, package: super::PackageId, file: FileId) -> Checker<'_> {
+    fn checker(&self, package: PackageId, file: FileId) -> Checker<'_> {
         Checker::new(self, self.package(package), file)
     }
 
-    fn file(&self, package: super::PackageId, file: FileId) -> &File {
+    fn file(&self, package: PackageId, file: FileId) -> &File {
         &self.package(package).scope_of(file).file
     }
 }

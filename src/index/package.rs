@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::project::{Importer, PackageId};
 use crate::source::{FileId, Span};
-use crate::syntax::{DeclId, DeclKind, ExprId, ExprKind, File, FuncDecl, Symbol};
+use crate::syntax::{DeclId, DeclKind, ExprId, ExprKind, File, FuncDecl, Ident, Symbol};
 
 use super::{BodyInfo, Constant, DeclRef, FuncId, ObjectId, PackageSource, QualifiedName, Type};
 
@@ -29,6 +29,8 @@ pub struct Package {
     pub objects: Vec<Object>,
     /// The declared functions and methods, in order.
     pub funcs: Vec<Func>,
+    /// The specifications of variables, constants and types, in order.
+    pub specs: Vec<Spec>,
     scope: FxHashMap<Symbol, u32>,
     methods: FxHashMap<Symbol, Vec<u32>>,
     scopes: Vec<FileScope>,
@@ -65,6 +67,8 @@ pub struct Object {
     pub file: FileId,
     /// Its specification.
     pub decl: DeclId,
+    /// Of a variable, constant or type the place of the specification in [`Package::specs`].
+    pub spec: Option<u32>,
     /// Its place among the names of the specification.
     pub place: u32,
     /// Its name there.
@@ -72,6 +76,16 @@ pub struct Object {
     pub(super) ty: OnceLock<Type>,
     pub(super) underlying: OnceLock<Type>,
     pub(super) constant: OnceLock<Option<Constant>>,
+}
+
+/// A specification of `var`, `const` or `type` at package level: `var _ I = (*T)(nil)` is one
+/// although it declares no object.
+#[derive(Debug)]
+pub struct Spec {
+    /// The file.
+    pub file: FileId,
+    /// The specification.
+    pub decl: DeclId,
     pub(super) body: OnceLock<BodyInfo>,
 }
 
@@ -131,6 +145,7 @@ impl Package {
             under_test,
             objects: Vec::new(),
             funcs: Vec::new(),
+            specs: Vec::new(),
             scope: FxHashMap::default(),
             methods: FxHashMap::default(),
             scopes: files.iter().map(|(id, file)| FileScope::new(*id, file)).collect(),
@@ -196,7 +211,7 @@ impl Package {
 
     fn declare_file(&mut self, file_id: FileId, file: &File) {
         for &decl in &file.top_level {
-            let names = match &file.decl(decl).kind {
+            let (kind, names) = match &file.decl(decl).kind {
                 DeclKind::Func(func) => {
                     self.declare_func(file_id, file, decl, func);
                     continue;
@@ -205,8 +220,10 @@ impl Package {
                 DeclKind::Const(spec) => (ObjectKind::Const, &spec.names[..]),
                 DeclKind::Type(spec) => (ObjectKind::Type, std::slice::from_ref(&spec.name)),
             };
-            for (place, name) in names.1.iter().enumerate() {
-                self.declare(names.0, file_id, decl, place as u32, *name);
+            let spec = Some(self.specs.len() as u32);
+            self.specs.push(Spec { file: file_id, decl, body: OnceLock::new() });
+            for (place, name) in names.iter().enumerate() {
+                self.declare(kind, file_id, (decl, spec, place as u32), *name);
             }
         }
     }
@@ -230,7 +247,7 @@ impl Package {
         });
         // `init` cannot be referred to, and there may be many.
         if receiver.is_none() && func.name.name.as_str() != "init" {
-            self.declare(ObjectKind::Func(id), file_id, decl, 0, func.name);
+            self.declare(ObjectKind::Func(id), file_id, (decl, None, 0), func.name);
         }
     }
 
@@ -238,9 +255,8 @@ impl Package {
         &mut self,
         kind: ObjectKind,
         file: FileId,
-        decl: DeclId,
-        place: u32,
-        name: crate::syntax::Ident,
+        (decl, spec, place): (DeclId, Option<u32>, u32),
+        name: Ident,
     ) {
         if name.name.is_blank() {
             return;
@@ -252,12 +268,12 @@ impl Package {
             kind,
             file,
             decl,
+            spec,
             place,
             span: name.span,
             ty: OnceLock::new(),
             underlying: OnceLock::new(),
             constant: OnceLock::new(),
-            body: OnceLock::new(),
         });
         // Of two declarations, which is no valid Go, the first counts.
         self.scope.entry(name.name).or_insert(index);

@@ -106,15 +106,10 @@ pub(super) struct Inference<'a> {
 }
 
 impl<'a> Inference<'a> {
-    /// A search for the arguments of `params`, all of one declaration, of which the first are given.
-    pub(super) fn new(
-        index: &'a Index<'a>,
-        params: &[Arc<TypeParam>],
-        given: &[Type],
-    ) -> Option<Inference<'a>> {
+    /// A search for the arguments of `params`, all of one declaration.
+    pub(super) fn new(index: &'a Index<'a>, params: &[Arc<TypeParam>]) -> Option<Inference<'a>> {
         let owner = params.first()?.owner;
-        let args = (0..params.len()).map(|at| given.get(at).cloned()).collect();
-        Some(Inference { index, owner, args })
+        Some(Inference { index, owner, args: vec![None; params.len()] })
     }
 
     /// Learns from an argument of type `argument` passed for a parameter of type `param`.
@@ -127,6 +122,12 @@ impl<'a> Inference<'a> {
                 self.unify_all(&a.args, &b.args);
             }
             (Type::Named(interface), _) => self.unify_interface(interface, param, argument),
+            (Type::Basic(_) | Type::Unknown, _) => {}
+            // A type parameter of the function around the call stands for its core type.
+            (_, Type::Param(outer)) => {
+                let core = self.index.constraint_core(outer).1;
+                self.unify(param, &core);
+            }
             (_, Type::Named(_)) => {
                 let underlying = self.index.underlying(argument);
                 if !matches!(underlying, Type::Named(_)) {

@@ -29,7 +29,7 @@ fn snapshot(text: &str) -> Snapshot {
 }
 
 /// Runs `test` with the stack that the index asks for.
-fn with_index<T: Send>(
+pub fn with_index<T: Send>(
     snapshot: &Snapshot,
     test: impl FnOnce(&Index<'_>, &[Arc<File>]) -> T + Send,
 ) -> T {
@@ -75,12 +75,9 @@ fn bodies<'i>(
     let package = index.package(package);
     let funcs =
         package.funcs.iter().filter(|func| func.file == file).map(|func| index.body(func.id));
-    let objects = package
-        .objects
-        .iter()
-        .filter(|object| object.file == file && !matches!(object.kind, ObjectKind::Func(_)))
-        .map(|object| index.init_body(object.id));
-    funcs.chain(objects).collect()
+    let specs =
+        (0..package.specs.len() as u32).filter(|&spec| package.specs[spec as usize].file == file);
+    funcs.chain(specs.map(|spec| index.spec_body(package.id, spec))).collect()
 }
 
 fn check_file(

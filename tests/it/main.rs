@@ -8,6 +8,7 @@ mod fixtures;
 mod flow;
 mod index;
 mod layering;
+mod oracle;
 mod output;
 mod pages;
 mod project;

@@ -36,7 +36,7 @@ impl Checker<'_> {
                 self.set_callee(node, Callee::External(name));
                 Operand::value(self.index.external_results(name))
             }
-            Mode::Value => self.call_value(node, callee, &operand.ty, args),
+            Mode::Value => self.call_value(node, callee, &operand.ty, args, spread),
             Mode::Package(_) | Mode::GenericAlias(_) => {
                 self.arguments(args);
                 Operand::default()
@@ -44,7 +44,14 @@ impl Checker<'_> {
         }
     }
 
-    fn call_value(&mut self, node: ExprId, callee: ExprId, ty: &Type, args: &[ExprId]) -> Operand {
+    fn call_value(
+        &mut self,
+        node: ExprId,
+        callee: ExprId,
+        ty: &Type,
+        args: &[ExprId],
+        spread: bool,
+    ) -> Operand {
         let arguments = self.arguments(args);
         let what = if self.recording { self.what_is_called(callee, ty) } else { None };
         if let Some(what) = what {
@@ -54,7 +61,7 @@ impl Checker<'_> {
         if signature.type_params.is_empty() {
             return Operand::value(results(&signature));
         }
-        let instance = self.infer(&signature, &[], &arguments);
+        let instance = self.infer(&signature, &arguments, spread);
         self.set_type(callee, &instance);
         match &instance {
             Type::Func(signature) => Operand::value(results(signature)),
@@ -147,13 +154,13 @@ impl Checker<'_> {
     }
 
     /// The instance of a generic function that a call with these arguments is of.
-    fn infer(&self, signature: &Signature, given: &[Type], arguments: &[Type]) -> Type {
-        let Some(mut inference) = Inference::new(self.index, &signature.type_params, given) else {
+    fn infer(&self, signature: &Signature, arguments: &[Type], spread: bool) -> Type {
+        let Some(mut inference) = Inference::new(self.index, &signature.type_params) else {
             return Type::Unknown;
         };
         let mut untyped: Vec<(&Type, &Type)> = Vec::new();
         for (place, argument) in arguments.iter().enumerate() {
-            let Some(param) = param_at(signature, place) else { break };
+            let Some(param) = param_at(signature, place, spread) else { break };
             if argument.is_untyped() {
                 untyped.push((param, argument));
             } else {
@@ -175,11 +182,11 @@ impl Checker<'_> {
     }
 }
 
-/// The type of the parameter that an argument is passed for.
-fn param_at(signature: &Signature, place: usize) -> Option<&Type> {
+/// The type of the parameter that an argument is passed for; `xs...` is passed for the slice.
+fn param_at(signature: &Signature, place: usize, spread: bool) -> Option<&Type> {
     let last = signature.params.len().checked_sub(1)?;
     match &signature.params[place.min(last)] {
-        Type::Slice(element) if signature.variadic && place >= last => Some(element),
+        Type::Slice(element) if signature.variadic && place >= last && !spread => Some(element),
         param if place <= last => Some(param),
         _ => None,
     }

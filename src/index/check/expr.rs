@@ -134,6 +134,7 @@ impl Checker<'_> {
                 _ => Type::Unknown,
             },
             // `[]byte | string`
+            _ if !self.element_of_param(ty).is_unknown() => ty.clone(),
             _ => Type::Unknown,
         }
     }
