@@ -19,6 +19,7 @@
 mod build;
 mod dataflow;
 mod layout;
+mod operands;
 mod paths;
 mod print;
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::flow::operands::operands;
 use crate::flow::{BlockId, CallEnd, Cfg, Edge, EdgeKind, Exit, Step};
 use crate::source::Span;
 use crate::syntax::{
@@ -589,50 +590,6 @@ impl Builder<'_> {
 /// Whether `expr` is a literal of a basic type.
 fn is_literal(file: &File, expr: ExprId) -> bool {
     matches!(file.expr(expr).kind, ExprKind::BasicLit(_))
-}
-
-/// Calls `visit` on the operands of `expr` that are evaluated with it, from left to right. Types
-/// are not evaluated, and the bodies of function literals are other functions'.
-fn operands(file: &File, expr: ExprId, visit: &mut dyn FnMut(ExprId)) {
-    match &file.expr(expr).kind {
-        ExprKind::CompositeLit { elements, .. } => {
-            for element in elements {
-                element.key.into_iter().for_each(&mut *visit);
-                visit(element.value);
-            }
-        }
-        ExprKind::Paren(inner)
-        | ExprKind::Star(inner)
-        | ExprKind::Selector { base: inner, .. }
-        | ExprKind::TypeAssert { base: inner, .. }
-        | ExprKind::Unary { operand: inner, .. } => visit(*inner),
-        ExprKind::Index { base, indices } => {
-            visit(*base);
-            indices.iter().copied().for_each(visit);
-        }
-        ExprKind::Slice { base, bounds } => {
-            visit(*base);
-            bounds.iter().flatten().copied().for_each(visit);
-        }
-        ExprKind::Binary { left, right, .. } => {
-            visit(*left);
-            visit(*right);
-        }
-        ExprKind::Call { callee, args, .. } => {
-            visit(*callee);
-            args.iter().copied().for_each(visit);
-        }
-        ExprKind::Missing
-        | ExprKind::Ident(_)
-        | ExprKind::BasicLit(_)
-        | ExprKind::FuncLit(_)
-        | ExprKind::ArrayType { .. }
-        | ExprKind::MapType { .. }
-        | ExprKind::ChanType { .. }
-        | ExprKind::FuncType(_)
-        | ExprKind::StructType(_)
-        | ExprKind::InterfaceType(_) => {}
-    }
 }
 
 /// Whether evaluating `expr` may be a step. Looks at a few nodes only, and then says yes, so that
