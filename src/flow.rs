@@ -125,9 +125,10 @@ pub enum Exit {
 }
 
 /// What happens after a call, as far as the caller's control flow goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallEnd {
     /// It comes back, or nothing is known.
+    #[default]
     Returns,
     /// It is `panic`, or always panics.
     Panics,

@@ -21,6 +21,8 @@ pub mod index;
 
 pub mod flow;
 
+pub mod summary;
+
 pub mod rules;
 
 pub mod analysis;

@@ -1,0 +1,165 @@
+//! Which effects of a body come about on every path that leaves it.
+
+use crate::flow::{Edge, EdgeKind, Exit, Forward, StepId};
+use crate::index::Def;
+use crate::source::Location;
+use crate::summary::effect::{Act, Deed, Effect, Mode};
+use crate::summary::function::{At, BodyId, Function};
+use crate::summary::place::{Place, Root};
+use crate::syntax::{BinaryOp, ExprId, ExprKind};
+
+/// How many different deeds are followed along the paths of one body.
+const MAX_FOLLOWED: usize = 512;
+
+/// The effects of a body on things that are known outside of it, each once, sorted.
+pub(super) fn deeds(function: &Function<'_>, body: BodyId, effects: &[Effect]) -> Vec<Deed> {
+    let mut deeds: Vec<Deed> = Vec::new();
+    for effect in effects.iter().filter(|effect| is_known_outside(function, body, &effect.place)) {
+        let own = function.step(effect.at).span(function.file);
+        let trail = match effect.trail.is_empty() {
+            true => vec![Location { file: function.file_id, span: own }],
+            false => effect.trail.clone(),
+        };
+        deeds.push(Deed {
+            place: effect.place.clone(),
+            act: effect.act,
+            mode: effect.mode,
+            always: effect.sure,
+            trail,
+        });
+    }
+    // The nearest effect stands for all, so that trails do not run in circles; whether it always
+    // happens is a question about all of them.
+    deeds.sort_by(|a, b| {
+        (&a.place, a.act, a.mode, a.trail.len()).cmp(&(&b.place, b.act, b.mode, b.trail.len()))
+    });
+    deeds.dedup_by(|later, first| {
+        let same = (&later.place, later.act, later.mode) == (&first.place, first.act, first.mode);
+        first.always |= same && later.always;
+        same
+    });
+    follow(function, body, effects, &mut deeds);
+    deeds
+}
+
+/// Whether whoever runs the body has the thing too.
+fn is_known_outside(function: &Function<'_>, body: BodyId, place: &Place) -> bool {
+    let own_literal = function.body(body).literal;
+    let inside = |expr: ExprId| {
+        own_literal.is_none_or(|literal| {
+            let file = function.file;
+            file.expr(literal).span.contains(file.expr(expr).span)
+        })
+    };
+    match place.root {
+        Root::Receiver | Root::Param(_) | Root::Global(_) => true,
+        Root::LiteralParam(literal, _) => {
+            own_literal.is_some_and(|own| own == literal || !inside(literal))
+        }
+        Root::Call(expr, _) | Root::Made(expr) | Root::Read(expr) => !inside(expr),
+        Root::Local(local) => function.owner(local).is_some_and(|owner| owner < body),
+        Root::Element(stmt) => own_literal.is_some_and(|literal| {
+            let file = function.file;
+            !file.expr(literal).span.contains(file.stmt(stmt).span)
+        }),
+    }
+}
+
+/// Clears `always` of the deeds that some path leaves out.
+fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut [Deed]) {
+    let candidates: Vec<usize> =
+        (0..deeds.len()).filter(|&deed| deeds[deed].always).take(MAX_FOLLOWED).collect();
+    let followed: Vec<(Place, Act, Mode)> = candidates
+        .iter()
+        .map(|&deed| (deeds[deed].place.clone(), deeds[deed].act, deeds[deed].mode))
+        .collect();
+    deeds.iter_mut().for_each(|deed| deed.always = false);
+    if followed.is_empty() {
+        return;
+    }
+    let analysis = Always { function, body, effects, followed };
+    let cfg = &function.body(body).cfg;
+    let Some(solution) = cfg.solve(&analysis) else { return };
+    let mut at_exits: Option<Vec<bool>> = None;
+    for (block, exit) in cfg.exits() {
+        if matches!(exit, Exit::Panic(_) | Exit::Never(_)) {
+            continue;
+        }
+        let Some(done) = solution.at_end(cfg, &analysis, block) else { continue };
+        match &mut at_exits {
+            None => at_exits = Some(done),
+            Some(all) => all.iter_mut().zip(done).for_each(|(all, done)| *all &= done),
+        }
+    }
+    for (done, deed) in at_exits.into_iter().flatten().zip(candidates) {
+        deeds[deed].always = done;
+    }
+}
+
+struct Always<'f, 'a> {
+    function: &'f Function<'a>,
+    body: BodyId,
+    effects: &'f [Effect],
+    followed: Vec<(Place, Act, Mode)>,
+}
+
+impl Forward for Always<'_, '_> {
+    /// Which of `followed` has been done on every path.
+    type State = Vec<bool>;
+
+    fn entry(&self) -> Vec<bool> {
+        vec![false; self.followed.len()]
+    }
+
+    fn join(&self, into: &mut Vec<bool>, from: &Vec<bool>) -> bool {
+        let mut changed = false;
+        for (into, &from) in into.iter_mut().zip(from) {
+            changed |= *into && !from;
+            *into &= from;
+        }
+        changed
+    }
+
+    fn step(&self, state: &mut Vec<bool>, step: StepId) {
+        let first = self.effects.partition_point(|effect| effect.at.step < step);
+        let here = self.effects[first..].iter().take_while(|effect| effect.at.step == step);
+        for effect in here.filter(|effect| effect.sure) {
+            for (done, (place, act, mode)) in state.iter_mut().zip(&self.followed) {
+                *done |= *place == effect.place && *act == effect.act && *mode == effect.mode;
+            }
+        }
+    }
+
+    /// To what is nil nothing needs to be done.
+    fn edge(&self, state: &Vec<bool>, edge: &Edge) -> Option<Vec<bool>> {
+        let mut state = state.clone();
+        let nil = match edge.kind {
+            EdgeKind::True(cond) => nil_test(self.function, cond, BinaryOp::Eq),
+            EdgeKind::False(cond) => nil_test(self.function, cond, BinaryOp::Ne),
+            _ => None,
+        };
+        if let Some((cond, tested)) = nil
+            && let Some(step) = self.function.body(self.body).cfg.step_of_expr(cond)
+            && let Some(nil) = self.function.places(At { body: self.body, step }, tested).only()
+        {
+            for (done, (place, ..)) in state.iter_mut().zip(&self.followed) {
+                *done |= place.is_within(nil);
+            }
+        }
+        Some(state)
+    }
+}
+
+/// The condition and `x`, if the condition is `x op nil`.
+fn nil_test(function: &Function<'_>, cond: ExprId, wanted: BinaryOp) -> Option<(ExprId, ExprId)> {
+    let ExprKind::Binary { op, left, right, .. } = function.file.expr(cond).kind else {
+        return None;
+    };
+    let is_nil = |expr| matches!(function.info.resolve(function.file.unparen(expr)), Def::Nil);
+    match (is_nil(left), is_nil(right)) {
+        _ if op != wanted => None,
+        (false, true) => Some((cond, left)),
+        (true, false) => Some((cond, right)),
+        _ => None,
+    }
+}

@@ -1,0 +1,48 @@
+//! What the catalog knows of a call.
+
+use crate::catalog::{Base, Callback, Called, Catalog, Facts, Pure, Versions};
+use crate::index::{Callee, Index};
+
+/// The facts about what is called; none for what has no name.
+pub fn facts<'c>(catalog: &'c Catalog, index: &Index<'_>, callee: &Callee) -> &'c Facts {
+    match callee.qualified(index) {
+        Some(name) => catalog.facts(
+            name.path.as_str(),
+            name.receiver.map(|receiver| receiver.as_str()),
+            name.name.as_str(),
+        ),
+        None => catalog.facts("", None, ""),
+    }
+}
+
+/// The parameters that are called, and when.
+pub(super) fn callbacks(facts: &Facts, versions: &dyn Versions) -> Vec<(u32, Called)> {
+    let params = |fact: &Callback| {
+        let called = fact.called;
+        fact.params
+            .iter()
+            .filter_map(move |place| match (place.base, &place.field) {
+                (Base::Param(index), None) => Some((index, called)),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    facts.all_in_force::<Callback>(versions).flat_map(params).collect()
+}
+
+/// Whether the call neither keeps nor hands on what it is given.
+pub(super) fn keeps_nothing(
+    catalog: &Catalog,
+    versions: &dyn Versions,
+    index: &Index<'_>,
+    callee: &Callee,
+) -> bool {
+    if let Some(pure) = facts(catalog, index, callee).in_force::<Pure>(versions) {
+        return !pure.holds;
+    }
+    let Some(name) = callee.qualified(index) else { return false };
+    let package = catalog.package(name.path.as_str());
+    package.in_force::<Pure>(versions).is_some_and(|pure| {
+        !pure.holds && !pure.except.iter().any(|own| **own == *name.name.as_str())
+    })
+}

@@ -1,0 +1,624 @@
+//! The effects of each body of a function, from its steps and from the summaries of what it calls.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::catalog::{Catalog, Versions};
+use crate::flow::{BlockId, EdgeKind, Step};
+use crate::index::{Builtin, Callee, Def, FuncId, Type};
+use crate::source::{Location, Span};
+use crate::summary::Summary;
+use crate::summary::effect::{Act, Deed, Effect, Guard, Mode};
+use crate::summary::function::{At, BodyId, Function};
+use crate::summary::place::{Place, Places, Root};
+use crate::syntax::{ExprId, ExprKind, StmtId, StmtKind, Symbol};
+
+/// What is known beside the function itself.
+pub(super) struct Surroundings<'s> {
+    /// What libraries do.
+    pub catalog: &'s Catalog,
+    /// The versions for which the catalog is asked.
+    pub versions: &'s dyn Versions,
+    /// The summaries of other functions; of one that calls back into this one, as far as it is
+    /// known yet.
+    pub known: &'s dyn Fn(FuncId) -> Option<Arc<Summary>>,
+}
+
+/// The effects of one body.
+#[derive(Clone, Debug, Default)]
+pub struct BodyEffects {
+    /// In order of steps.
+    pub effects: Vec<Effect>,
+    /// The same as whoever runs the body sees it, sorted.
+    pub deeds: Vec<Deed>,
+    /// What a literal uses of the function around it.
+    captures: Vec<Place>,
+}
+
+/// The effects of all bodies of a function, by their numbers.
+pub(super) fn extract(function: &Function<'_>, around: &Surroundings<'_>) -> Vec<BodyEffects> {
+    let mut extractor = Extractor {
+        function,
+        around,
+        done: function.bodies().map(|_| BodyEffects::default()).collect(),
+        guards: FxHashMap::default(),
+        found: Vec::new(),
+        escaping: FxHashSet::default(),
+    };
+    // A literal stands after the body that makes it, so its effects are there when it is needed.
+    for body in function.bodies().rev() {
+        extractor.body(body);
+    }
+    extractor.done
+}
+
+struct Extractor<'e, 'a> {
+    function: &'e Function<'a>,
+    around: &'e Surroundings<'e>,
+    done: Vec<BodyEffects>,
+    /// For each communication of a `select`, what stands beside it.
+    guards: FxHashMap<StmtId, Guard>,
+    found: Vec<Effect>,
+    /// Literals that have been handed on at the present step, so that a ring of literals ends.
+    escaping: FxHashSet<ExprId>,
+}
+
+/// What a call is given.
+struct Arguments {
+    receiver: Option<Places>,
+    params: Vec<Places>,
+    /// The parameter that takes all further arguments.
+    variadic: Option<u32>,
+}
+
+impl Extractor<'_, '_> {
+    fn body(&mut self, body: BodyId) {
+        for step in self.function.body(body).cfg.steps() {
+            self.escaping.clear();
+            self.step(At { body, step });
+        }
+        let mut effects = std::mem::take(&mut self.found);
+        let mut seen = FxHashSet::default();
+        effects.retain(|effect| {
+            seen.insert((effect.at, effect.place.clone(), effect.act, effect.mode))
+        });
+        let deeds = super::always::deeds(self.function, body, &effects);
+        let captures = self.captures(body);
+        self.done[body.0 as usize] = BodyEffects { effects, deeds, captures };
+    }
+
+    fn step(&mut self, at: At) {
+        let function = self.function;
+        let file = function.file;
+        let step = function.step(at);
+        step.for_each_operand(file, &mut |expr| {
+            if let ExprKind::CompositeLit { elements, .. } = &file.expr(expr).kind {
+                for element in elements {
+                    self.value(at, element.value, Act::Stored);
+                }
+            }
+        });
+        match step {
+            Step::Call(call) => self.call(at, call, Mode::Now),
+            Step::Go(stmt) | Step::Defer(stmt) => {
+                let mode = if matches!(step, Step::Go(_)) { Mode::Spawned } else { Mode::Deferred };
+                if let Some(call) = super::BodyFlow::statement_call(file, stmt) {
+                    self.call(at, call, mode);
+                }
+            }
+            Step::Recv(_) => self.channel(at, step.received_from(file), Act::Received(Guard::Bare)),
+            Step::Send(stmt) => {
+                if let StmtKind::Send { channel, value } = file.stmt(stmt).kind {
+                    self.channel(at, Some(channel), Act::SentTo(Guard::Bare));
+                    self.value(at, value, Act::Sent);
+                }
+            }
+            Step::Select(stmt) => self.select(stmt),
+            Step::Comm(stmt) => {
+                let guard = self.guards.get(&stmt).copied().unwrap_or(Guard::Bare);
+                self.channel(at, step.sent_on(file), Act::SentTo(guard));
+                self.channel(at, step.received_from(file), Act::Received(guard));
+                if let StmtKind::Send { value, .. } = file.stmt(stmt).kind {
+                    self.value(at, value, Act::Sent);
+                }
+            }
+            Step::Next(stmt) => self.range(at, stmt),
+            Step::Assign(stmt) => {
+                if let StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right } =
+                    &file.stmt(stmt).kind
+                {
+                    self.assign(at, left, right);
+                }
+            }
+            Step::Return(stmt) => {
+                if let StmtKind::Return(values) = &file.stmt(stmt).kind {
+                    self.returned(at, values);
+                }
+            }
+            Step::FuncLit(_)
+            | Step::Eval(_)
+            | Step::Declare(_)
+            | Step::Bind(_)
+            | Step::Missing(_) => {}
+        }
+    }
+
+    fn select(&mut self, stmt: StmtId) {
+        let StmtKind::Select(clauses) = &self.function.file.stmt(stmt).kind else { return };
+        let guard = match clauses.len() {
+            _ if clauses.iter().any(|clause| clause.comm.is_none()) => Guard::Default,
+            1 => Guard::Bare,
+            _ => Guard::Arms,
+        };
+        let comms = clauses.iter().filter_map(|clause| clause.comm);
+        self.guards.extend(comms.map(|comm| (comm, guard)));
+    }
+
+    fn range(&mut self, at: At, stmt: StmtId) {
+        let StmtKind::Range { subject, .. } = self.function.file.stmt(stmt).kind else { return };
+        let ty = self.function.index.underlying(self.function.info.type_of(subject));
+        if !matches!(ty, Type::Chan(..) | Type::Func(_) | Type::Unknown) {
+            return;
+        }
+        if matches!(ty, Type::Chan(..)) {
+            self.channel(at, Some(subject), Act::Received(Guard::Bare));
+        }
+        if self.runs_to_its_end(at) {
+            self.channel(at, Some(subject), Act::Drained);
+        }
+    }
+
+    /// Whether the loop of a [`Step::Next`] is left only when there is no more.
+    fn runs_to_its_end(&self, at: At) -> bool {
+        let cfg = &self.function.body(at.body).cfg;
+        let head = cfg.block_of(at.step);
+        let target = |wanted: fn(&EdgeKind) -> bool| {
+            cfg.edges_of(head).iter().find(|edge| wanted(&edge.kind)).map(|edge| edge.to)
+        };
+        let after = target(|kind| matches!(kind, EdgeKind::Done(_)));
+        let Some(first) = target(|kind| matches!(kind, EdgeKind::More(_))) else { return false };
+        let mut seen = FxHashSet::from_iter([head]);
+        let mut open: Vec<BlockId> = vec![first];
+        while let Some(block) = open.pop() {
+            if !seen.insert(block) {
+                continue;
+            }
+            if Some(block) == after || cfg.exit_of(block).is_some() {
+                return false;
+            }
+            open.extend(cfg.edges_of(block).iter().map(|edge| edge.to));
+        }
+        true
+    }
+
+    fn assign(&mut self, at: At, left: &[ExprId], right: &[ExprId]) {
+        for (place, &target) in left.iter().enumerate() {
+            let own = self.function.variable(target).map(|local| self.function.owner(local));
+            let blank = matches!(self.function.info.resolve(target), Def::Blank);
+            if own == Some(Some(at.body)) || blank {
+                continue;
+            }
+            if left.len() == right.len() {
+                self.value(at, right[place], Act::Stored);
+            } else if let [call] = right[..]
+                && matches!(self.function.file.expr(call).kind, ExprKind::Call { .. })
+            {
+                self.emit(at, Place::root(Root::Call(call, place as u32)), Act::Stored, true);
+            }
+        }
+    }
+
+    fn returned(&mut self, at: At, values: &[ExprId]) {
+        if let [call] = values[..]
+            && let Type::Tuple(results) = self.function.info.type_of(call)
+        {
+            for result in 0..results.len() as u32 {
+                let place = Place::root(Root::Call(self.function.file.unparen(call), result));
+                self.emit(at, place, Act::Returned(result), true);
+            }
+            return;
+        }
+        for (result, &value) in values.iter().enumerate() {
+            self.value(at, value, Act::Returned(result as u32));
+        }
+        if values.is_empty() {
+            for result in 0..self.function.info.locals().len() as u32 {
+                let local = crate::index::LocalId(result);
+                let known = self.function.info.local(local);
+                if let crate::index::LocalKind::Result(result) = known.kind
+                    && self.function.owner(local) == Some(at.body)
+                {
+                    let places = self.function.places_of_local(at, local);
+                    self.emit_all(at, &places, Act::Returned(result));
+                }
+            }
+        }
+    }
+
+    /// An act on the value of an expression.
+    fn value(&mut self, at: At, expr: ExprId, act: Act) {
+        if self.is_plain(expr) {
+            return;
+        }
+        let places = self.function.places(at, expr);
+        self.emit_all(at, &places, act);
+    }
+
+    /// Whether the value of an expression is a number, a string or the like, which has no identity.
+    fn is_plain(&self, expr: ExprId) -> bool {
+        let ty = self.function.info.type_of(expr);
+        ty.is_error() || matches!(self.function.index.underlying(ty), Type::Basic(_))
+    }
+
+    /// An act on a channel. What is done to `x.C()` is also done to the part `C()` of `x`, since
+    /// that is what a caller knows.
+    fn channel(&mut self, at: At, channel: Option<ExprId>, act: Act) {
+        let Some(channel) = channel else { return };
+        let places = self.function.places(at, channel);
+        for place in &places.list {
+            if let Root::Call(call, 0) = place.root
+                && let Some(owner) = self.accessor(at, call)
+            {
+                self.emit_all(at, &owner, act);
+            }
+        }
+        self.emit_all(at, &places, act);
+    }
+
+    /// The receiver of a method call without arguments, with the call as a part of it.
+    fn accessor(&self, at: At, call: ExprId) -> Option<Places> {
+        let file = self.function.file;
+        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
+        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
+            return None;
+        };
+        let is_method = match self.function.info.resolve(file.unparen(callee)) {
+            Def::Method(..) | Def::InterfaceMethod(_) => true,
+            Def::External(name) => name.receiver.is_some(),
+            _ => false,
+        };
+        if !args.is_empty() || !is_method {
+            return None;
+        }
+        let mut places = self.function.places(at, base);
+        for place in &mut places.list {
+            place.path.push(Symbol::new(&format!("{}()", name.name)));
+        }
+        Some(places)
+    }
+
+    fn call(&mut self, at: At, call: ExprId, mode: Mode) {
+        let function = self.function;
+        let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else { return };
+        let location = self.location(function.file.expr(call).span);
+        let arguments = self.arguments(at, callee, args);
+        let callee_expr = function.file.unparen(callee);
+        if let (Some(receiver), ExprKind::Selector { name, .. }) =
+            (&arguments.receiver, &function.file.expr(callee_expr).kind)
+        {
+            self.emit_with(at, receiver, Act::Method(name.name), mode, true, &[]);
+        }
+        match function.info.callee(call) {
+            Callee::Conversion(_) => {}
+            Callee::Builtin(builtin) => self.builtin(at, *builtin, &arguments, mode),
+            Callee::Literal(literal) => {
+                self.run_literal(at, *literal, Some(&arguments), mode, true, location);
+            }
+            Callee::Value(value) => {
+                let places = function.places(at, *value);
+                self.emit_with(at, &places, Act::Called, mode, true, &[]);
+                let sure = places.only().is_some();
+                let mut all_known = !places.unknown && !places.list.is_empty();
+                for place in &places.list {
+                    match self.literal_at(place) {
+                        Some(literal) => {
+                            self.run_literal(at, literal, Some(&arguments), mode, sure, location);
+                        }
+                        None => all_known = false,
+                    }
+                }
+                if !all_known {
+                    self.pass_on(at, &arguments, mode);
+                }
+            }
+            known => {
+                let summary = match known {
+                    Callee::Func(func) => (self.around.known)(*func),
+                    _ => None,
+                };
+                match summary {
+                    Some(summary) => {
+                        self.apply(at, &summary.deeds, &arguments, mode, location);
+                    }
+                    None => self.unknown_call(at, known, &arguments, mode, location),
+                }
+            }
+        }
+    }
+
+    fn arguments(&self, at: At, callee: ExprId, args: &[ExprId]) -> Arguments {
+        let function = self.function;
+        let callee = function.file.unparen(callee);
+        let base = match function.file.expr(callee).kind {
+            ExprKind::Selector { base, .. } => Some(base),
+            _ => None,
+        };
+        let is_expression = match function.info.resolve(callee) {
+            Def::Method(_, selection) | Def::InterfaceMethod(selection) => {
+                Some(selection.expression)
+            }
+            Def::External(name) if name.receiver.is_some() => Some(false),
+            _ => None,
+        };
+        let places = |expr: ExprId| match self.is_plain(expr) {
+            true => Places::default(),
+            false => function.places(at, expr),
+        };
+        let (receiver, rest) = match (is_expression, args) {
+            (Some(false), _) => (base.map(|base| self.receiver_places(at, callee, base)), args),
+            (Some(true), [first, rest @ ..]) => (Some(places(*first)), rest),
+            _ => (None, args),
+        };
+        let variadic = match function.info.type_of(callee) {
+            Type::Func(signature) if signature.variadic => {
+                (signature.params.len() as u32).checked_sub(1)
+            }
+            _ => None,
+        };
+        Arguments { receiver, params: rest.iter().map(|&arg| places(arg)).collect(), variadic }
+    }
+
+    /// What a method is called on: the embedded part of it that declares the method counts as
+    /// the whole, since ending the one ends the other for those who hold it.
+    fn receiver_places(&self, at: At, callee: ExprId, base: ExprId) -> Places {
+        let path = match self.function.info.resolve(callee) {
+            Def::Method(_, selection) | Def::InterfaceMethod(selection) => &selection.path[..],
+            _ => &[],
+        };
+        let mut places = self.function.object_places(at, base);
+        for place in &mut places.list {
+            place.path.extend_from_slice(path);
+        }
+        places
+    }
+
+    fn builtin(&mut self, at: At, builtin: Builtin, arguments: &Arguments, mode: Mode) {
+        match (builtin, &arguments.params[..]) {
+            (Builtin::Close, [channel]) => {
+                self.emit_with(at, channel, Act::Closed, mode, true, &[]);
+            }
+            (Builtin::Append, [_, added @ ..]) => {
+                for places in added {
+                    self.emit_with(at, places, Act::Stored, mode, true, &[]);
+                }
+            }
+            (Builtin::Panic, [value]) => {
+                self.emit_with(at, value, Act::Passed, mode, true, &[]);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the summary of a called function says about its parameters is done to the arguments.
+    fn apply(
+        &mut self,
+        at: At,
+        deeds: &[Deed],
+        arguments: &Arguments,
+        mode: Mode,
+        location: Location,
+    ) {
+        for deed in deeds {
+            let places = match deed.place.root {
+                Root::Receiver => arguments.receiver.clone(),
+                Root::Param(index) => arguments.param(index),
+                Root::Global(_) => {
+                    Some(Places { list: vec![Place::root(deed.place.root)], unknown: false })
+                }
+                _ => None,
+            };
+            let Some(mut places) = places else { continue };
+            for place in &mut places.list {
+                place.path.extend_from_slice(&deed.place.path);
+            }
+            let trail = trail(location, &deed.trail);
+            let mode = mode.around(deed.mode);
+            self.emit_with(at, &places, deed.act, mode, deed.always, &trail);
+            if deed.act == Act::Called {
+                let sure = deed.always && places.only().is_some();
+                for literal in self.literals(&places) {
+                    self.run_literal(at, literal, None, mode, sure, location);
+                }
+            }
+        }
+    }
+
+    /// A call of which only the catalog may know something.
+    fn unknown_call(
+        &mut self,
+        at: At,
+        callee: &Callee,
+        arguments: &Arguments,
+        mode: Mode,
+        location: Location,
+    ) {
+        use crate::catalog::Called;
+        let facts = super::calls::facts(self.around.catalog, self.function.index, callee);
+        for (index, called) in super::calls::callbacks(facts, self.around.versions) {
+            let (run, sure) = match called {
+                Called::Before | Called::Once => (Mode::Now, false),
+                Called::Goroutine => (Mode::Spawned, true),
+                Called::Later | Called::Request | Called::Cleanup => (Mode::Later, false),
+            };
+            let Some(places) = arguments.params.get(index as usize) else { continue };
+            for literal in self.literals(places) {
+                self.run_literal(at, literal, None, mode.around(run), sure, location);
+            }
+        }
+        let (catalog, versions) = (self.around.catalog, self.around.versions);
+        if !super::calls::keeps_nothing(catalog, versions, self.function.index, callee) {
+            self.pass_on(at, arguments, mode);
+        }
+    }
+
+    fn pass_on(&mut self, at: At, arguments: &Arguments, mode: Mode) {
+        for places in &arguments.params {
+            self.emit_with(at, places, Act::Passed, mode, true, &[]);
+        }
+    }
+
+    fn emit_all(&mut self, at: At, places: &Places, act: Act) {
+        self.emit_with(at, places, act, Mode::Now, true, &[]);
+    }
+
+    fn emit(&mut self, at: At, place: Place, act: Act, sure: bool) {
+        let places = Places { list: vec![place], unknown: false };
+        self.emit_with(at, &places, act, Mode::Now, sure, &[]);
+    }
+
+    fn emit_with(
+        &mut self,
+        at: At,
+        places: &Places,
+        act: Act,
+        mode: Mode,
+        sure: bool,
+        trail: &[Location],
+    ) {
+        let sure = sure && places.only().is_some();
+        for place in &places.list {
+            self.found.push(Effect {
+                at,
+                place: place.clone(),
+                act,
+                mode,
+                sure,
+                trail: trail.to_vec(),
+            });
+            if act.escapes()
+                && let Some(literal) = self.literal_at(place)
+            {
+                let location = self.location(self.function.file.expr(literal).span);
+                self.run_literal(at, literal, None, Mode::Later, false, location);
+            }
+        }
+    }
+
+    fn literals(&self, places: &Places) -> Vec<ExprId> {
+        places.list.iter().filter_map(|place| self.literal_at(place)).collect()
+    }
+
+    fn literal_at(&self, place: &Place) -> Option<ExprId> {
+        match place.root {
+            Root::Made(literal) if place.path.is_empty() => {
+                self.function.body_of_literal(literal).map(|_| literal)
+            }
+            _ => None,
+        }
+    }
+
+    /// A literal runs, with arguments if they are known: what it does is done here.
+    fn run_literal(
+        &mut self,
+        at: At,
+        literal: ExprId,
+        arguments: Option<&Arguments>,
+        mode: Mode,
+        sure: bool,
+        location: Location,
+    ) {
+        let Some(body) = self.function.body_of_literal(literal) else { return };
+        if !self.escaping.insert(literal) && mode == Mode::Later {
+            return;
+        }
+        let done = &self.done[body.0 as usize];
+        let (deeds, captures) = (done.deeds.clone(), done.captures.clone());
+        for deed in deeds {
+            let places = match deed.place.root {
+                Root::LiteralParam(of, index) if of == literal => {
+                    let given = arguments.and_then(|arguments| arguments.param(index));
+                    given.map(|mut places| {
+                        for place in &mut places.list {
+                            place.path.extend_from_slice(&deed.place.path);
+                        }
+                        places
+                    })
+                }
+                _ => Some(Places { list: vec![deed.place], unknown: false }),
+            };
+            let Some(places) = places else { continue };
+            let trail = trail(location, &deed.trail);
+            let mode = mode.around(deed.mode);
+            self.emit_with(at, &places, deed.act, mode, sure && deed.always, &trail);
+        }
+        if mode >= Mode::Spawned {
+            let places = Places { list: captures, unknown: true };
+            self.emit_with(at, &places, Act::Captured, mode, false, &[location]);
+        }
+    }
+
+    /// What a literal uses of the bodies around it.
+    fn captures(&self, body: BodyId) -> Vec<Place> {
+        let function = self.function;
+        if function.body(body).literal.is_none() {
+            return Vec::new();
+        }
+        let cfg = &function.body(body).cfg;
+        let mut captures = Vec::new();
+        for step in cfg.steps() {
+            cfg.step(step).for_each_operand(function.file, &mut |expr| {
+                let Some(local) = function.variable(expr) else { return };
+                if function.owner(local).is_none_or(|owner| owner >= body) || self.is_plain(expr) {
+                    return;
+                }
+                for place in function.places(At { body, step }, expr).list {
+                    if !captures.contains(&place) {
+                        captures.push(place);
+                    }
+                }
+            });
+        }
+        // What an inner literal uses, this one uses too.
+        for inner in function.bodies().filter(|&inner| inner > body) {
+            let made = function.body(inner).made;
+            if made.is_some_and(|made| made.body == body) {
+                for place in &self.done[inner.0 as usize].captures {
+                    if !captures.contains(place) {
+                        captures.push(place.clone());
+                    }
+                }
+            }
+        }
+        captures
+    }
+
+    fn location(&self, span: Span) -> Location {
+        Location { file: self.function.file_id, span }
+    }
+}
+
+impl Arguments {
+    /// The arguments for a parameter: several for a variadic one.
+    fn param(&self, index: u32) -> Option<Places> {
+        let rest = self.params.get(index as usize..)?;
+        let mut all = rest.first()?.clone();
+        if self.variadic == Some(index) {
+            rest[1..].iter().for_each(|more| all.merge(more));
+        }
+        Some(all)
+    }
+}
+
+/// How many places a trail names at most.
+const MAX_TRAIL: usize = 6;
+
+/// `first` before `rest`; what is too long loses its middle.
+fn trail(first: Location, rest: &[Location]) -> Vec<Location> {
+    let mut trail = vec![first];
+    trail.extend_from_slice(rest);
+    while trail.len() > MAX_TRAIL {
+        trail.remove(MAX_TRAIL - 2);
+    }
+    trail
+}

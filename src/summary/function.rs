@@ -1,0 +1,224 @@
+//! One declared function, opened up: the graph of its body and of each function literal in it,
+//! and where the values of its variables come from.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::flow::{CallEnd, Cfg, Step, StepId};
+use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, LocalKind};
+use crate::source::FileId;
+use crate::summary::reaching::{self, Definition, Reaching, Source};
+use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, StmtId, StmtKind};
+
+/// A declared function with its literals. Places in it (see [`Place`](super::Place)) are named the
+/// same in all of its bodies, so that what a literal does to a captured variable needs no
+/// translation.
+pub struct Function<'a> {
+    /// Which function.
+    pub id: FuncId,
+    /// Types and packages.
+    pub index: &'a Index<'a>,
+    /// The file that declares it.
+    pub file_id: FileId,
+    /// The tree of that file.
+    pub file: &'a Arc<File>,
+    /// What its names mean.
+    pub info: &'a BodyInfo,
+    pub(super) bodies: Vec<BodyFlow>,
+    by_literal: FxHashMap<ExprId, BodyId>,
+    by_call: FxHashMap<ExprId, At>,
+    pub(super) definitions: Vec<Definition>,
+    /// For each local, its definitions.
+    pub(super) by_local: Vec<Vec<u32>>,
+    /// For each local, whether its address is taken, so that anybody may assign it.
+    pub(super) addressed: Vec<bool>,
+}
+
+/// A body of a [`Function`]: 0 is the declared function's own, the others are literals, each after
+/// the body that it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BodyId(pub u32);
+
+/// A step of a [`Function`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct At {
+    /// The body.
+    pub body: BodyId,
+    /// The step in its graph.
+    pub step: StepId,
+}
+
+/// One body.
+pub struct BodyFlow {
+    /// The literal; `None` for the declared function's own body.
+    pub literal: Option<ExprId>,
+    /// Where the literal becomes a value; `None` for the declared function's own body.
+    pub made: Option<At>,
+    /// The block.
+    pub block: StmtId,
+    /// The graph.
+    pub cfg: Cfg,
+    pub(super) reaching: Reaching,
+}
+
+impl BodyId {
+    /// The declared function's own body.
+    pub const OWN: BodyId = BodyId(0);
+}
+
+impl<'a> Function<'a> {
+    /// Opens a function; `None` if its body is not there to be read. `calls` says which calls come
+    /// back.
+    pub(super) fn open(
+        index: &'a Index<'a>,
+        id: FuncId,
+        calls: &dyn Fn(ExprId) -> CallEnd,
+    ) -> Option<Function<'a>> {
+        let (declared, file, info) = (index.func(id), index.file_of(id), index.body(id));
+        let DeclKind::Func(func) = &file.decl(declared.decl).kind else { return None };
+        let Body::Parsed(block) = file.body(func) else { return None };
+        let mut function = Function {
+            id,
+            index,
+            file_id: declared.file,
+            file,
+            info,
+            bodies: Vec::new(),
+            by_literal: FxHashMap::default(),
+            by_call: FxHashMap::default(),
+            definitions: Vec::new(),
+            by_local: vec![Vec::new(); info.locals().len()],
+            addressed: vec![false; info.locals().len()],
+        };
+        function.add_body(None, None, block, calls);
+        let mut next = 0;
+        while next < function.bodies.len() {
+            function.add_literals(BodyId(next as u32), calls);
+            next += 1;
+        }
+        function.find_calls();
+        reaching::collect(&mut function);
+        reaching::solve(&mut function);
+        Some(function)
+    }
+
+    /// All bodies; a literal comes after the body that it stands in.
+    pub fn bodies(&self) -> impl DoubleEndedIterator<Item = BodyId> + use<> {
+        (0..self.bodies.len() as u32).map(BodyId)
+    }
+
+    /// One of the bodies.
+    pub fn body(&self, id: BodyId) -> &BodyFlow {
+        &self.bodies[id.0 as usize]
+    }
+
+    /// The body of a literal; `None` if the literal is never reached.
+    pub fn body_of_literal(&self, literal: ExprId) -> Option<BodyId> {
+        self.by_literal.get(&literal).copied()
+    }
+
+    /// Where a call happens, is started or is registered; `None` if it is never reached.
+    pub fn at_call(&self, call: ExprId) -> Option<At> {
+        self.by_call.get(&self.file.unparen(call)).copied()
+    }
+
+    /// What happens at a step.
+    pub fn step(&self, at: At) -> Step {
+        self.body(at.body).cfg.step(at.step)
+    }
+
+    /// The body that a local belongs to.
+    pub fn owner(&self, local: LocalId) -> Option<BodyId> {
+        match self.info.local(local).owner {
+            None => Some(BodyId::OWN),
+            Some(literal) => self.body_of_literal(literal),
+        }
+    }
+
+    /// `body` itself and the bodies around it, innermost first.
+    pub fn enclosing(&self, body: BodyId) -> impl Iterator<Item = BodyId> {
+        std::iter::successors(Some(body), |&body| Some(self.body(body).made?.body))
+    }
+
+    /// The text of an expression.
+    pub fn text(&self, expr: ExprId) -> String {
+        self.file.source.text(self.file.expr(expr).span).into_owned()
+    }
+
+    /// The local variable that an identifier stands for.
+    pub(super) fn variable(&self, expr: ExprId) -> Option<LocalId> {
+        let expr = self.file.unparen(expr);
+        if !matches!(self.file.expr(expr).kind, ExprKind::Ident(_)) {
+            return None;
+        }
+        match self.info.resolve(expr) {
+            Def::Local(local) if self.info.local(*local).kind.is_variable() => Some(*local),
+            _ => None,
+        }
+    }
+
+    fn add_body(
+        &mut self,
+        literal: Option<ExprId>,
+        made: Option<At>,
+        block: StmtId,
+        calls: &dyn Fn(ExprId) -> CallEnd,
+    ) {
+        let id = BodyId(self.bodies.len() as u32);
+        let cfg = Cfg::new(self.file, block, calls);
+        if let Some(literal) = literal {
+            self.by_literal.insert(literal, id);
+        }
+        self.bodies.push(BodyFlow { literal, made, block, cfg, reaching: Reaching::default() });
+    }
+
+    fn add_literals(&mut self, body: BodyId, calls: &dyn Fn(ExprId) -> CallEnd) {
+        let cfg = &self.body(body).cfg;
+        let literals: Vec<(ExprId, StepId)> = cfg
+            .steps()
+            .filter_map(|step| match cfg.step(step) {
+                Step::FuncLit(literal) => Some((literal, step)),
+                _ => None,
+            })
+            .collect();
+        for (literal, step) in literals {
+            if let ExprKind::FuncLit(lit) = &self.file.expr(literal).kind {
+                self.add_body(Some(literal), Some(At { body, step }), lit.body, calls);
+            }
+        }
+    }
+
+    fn find_calls(&mut self) {
+        for body in self.bodies() {
+            let cfg = &self.bodies[body.0 as usize].cfg;
+            for step in cfg.steps() {
+                if let Some(call) = cfg.step(step).call(self.file) {
+                    self.by_call.insert(call, At { body, step });
+                }
+            }
+        }
+    }
+
+    pub(super) fn define(&mut self, local: LocalId, at: Option<At>, source: Source) {
+        let Some(of_local) = self.by_local.get_mut(local.0 as usize) else { return };
+        of_local.push(self.definitions.len() as u32);
+        self.definitions.push(Definition { local, at, source });
+    }
+}
+
+impl BodyFlow {
+    /// The call of a `go` or `defer` statement.
+    pub fn statement_call(file: &File, stmt: StmtId) -> Option<ExprId> {
+        match file.stmt(stmt).kind {
+            StmtKind::Go(call) | StmtKind::Defer(call) => Some(file.unparen(call)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a local has a value before its function's first step: it is a receiver or parameter, or
+/// a named result, which is zero.
+pub(super) fn is_given(kind: LocalKind) -> bool {
+    matches!(kind, LocalKind::Receiver | LocalKind::Param(_) | LocalKind::Result(_))
+}
