@@ -27,6 +27,7 @@ use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::selection::Selection;
 use crate::rules::{Check, FunctionCx, PackageCx, registry};
 use crate::source::FileId;
+use crate::summary::Summaries;
 use crate::syntax::File;
 
 pub use report::{Counts, Report, ReportFile};
@@ -70,7 +71,10 @@ pub fn analyze(
     let (trees, parse_notes) = parse::parse(snapshot, progress);
     notes.extend(parse_notes);
     let index = Index::new(snapshot, &trees, catalog);
-    let run = Run { snapshot, catalog, selection, trees: &trees, index: &index };
+    let versions = snapshot.packages.iter().map(|package| versions(snapshot, package)).collect();
+    let summaries = Summaries::new(&index, catalog, versions);
+    let run =
+        Run { snapshot, catalog, selection, trees: &trees, index: &index, summaries: &summaries };
     let checked: Vec<(Vec<Finding>, Vec<Note>)> = snapshot
         .packages
         .par_iter()
@@ -103,6 +107,7 @@ struct Run<'a> {
     selection: &'a Selection,
     trees: &'a [Arc<File>],
     index: &'a Index<'a>,
+    summaries: &'a Summaries<'a>,
 }
 
 impl Run<'_> {
@@ -129,7 +134,8 @@ impl Run<'_> {
                     page: &entry.page,
                     index: self.index,
                     catalog: self.catalog,
-                    versions: self.versions(package),
+                    versions: versions(self.snapshot, package),
+                    summaries: self.summaries,
                     package: id,
                 };
                 match entry.rule.check {
@@ -166,13 +172,6 @@ impl Run<'_> {
         (findings, notes)
     }
 
-    fn versions(&self, package: &Package) -> &(dyn Versions + Sync) {
-        match package.module {
-            Some(id) => self.snapshot.module(id),
-            None => &NoVersions,
-        }
-    }
-
     /// The files that are reported from this view: those asked for, without generated ones.
     fn reported(&self, package: &Package) -> impl Iterator<Item = FileId> {
         package.report.iter().copied().filter(|&id| !self.tree(id).generated)
@@ -195,6 +194,14 @@ impl Run<'_> {
 
     fn display(&self, id: FileId) -> String {
         self.snapshot.file(id).display.clone()
+    }
+}
+
+/// The versions that a package is built with.
+fn versions<'a>(snapshot: &'a Snapshot, package: &Package) -> &'a (dyn Versions + Sync) {
+    match package.module {
+        Some(id) => snapshot.module(id),
+        None => &NoVersions,
     }
 }
 

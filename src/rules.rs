@@ -22,6 +22,7 @@ use crate::diagnostic::Finding;
 use crate::index::{BodyInfo, Func, FuncId, Index};
 use crate::project::PackageId;
 use crate::source::{Location, Span};
+use crate::summary::Summaries;
 use crate::syntax::File;
 use page::Page;
 
@@ -56,6 +57,8 @@ pub struct PackageCx<'a> {
     pub catalog: &'a Catalog,
     /// The versions that the package is built with: the catalog's facts hold for some of them.
     pub versions: &'a (dyn Versions + Sync),
+    /// What functions do, as their callers see it.
+    pub summaries: &'a Summaries<'a>,
     /// The package.
     pub package: PackageId,
 }
@@ -103,6 +106,11 @@ impl<'a> FunctionCx<'a> {
     /// The versions that the package is built with.
     pub fn versions(&self) -> &'a (dyn Versions + Sync) {
         self.package.versions
+    }
+
+    /// What functions do, as their callers see it.
+    pub fn summaries(&self) -> &'a Summaries<'a> {
+        self.package.summaries
     }
 
     /// The declaration of the function.

@@ -33,6 +33,7 @@ mod place;
 mod print;
 mod reaching;
 mod results;
+mod spawns;
 mod waits;
 
 use std::sync::{Arc, RwLock};
@@ -41,11 +42,12 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Versions};
 use crate::flow::CallEnd;
-use crate::index::{FuncId, Index, PackageId};
+use crate::index::{FuncId, Index};
+use crate::project::PackageId;
 use crate::syntax::ExprId;
 use effects::Surroundings;
 
-pub use calls::facts;
+pub use calls::{facts, named};
 pub use context::{ContextOrigin, ContextRoot};
 pub use effect::{Act, Deed, Effect, Guard, Mode};
 pub use effects::BodyEffects;
@@ -53,6 +55,7 @@ pub use function::{At, BodyFlow, BodyId, Function};
 pub use place::{Place, Places, Root};
 pub use reaching::{Definition, Source};
 pub use results::{ContextFact, Origin};
+pub use spawns::Spawn;
 pub use waits::{Cancel, Hop, Wait, What};
 
 /// What a function does, as its callers see it.

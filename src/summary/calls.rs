@@ -1,18 +1,20 @@
 //! What the catalog knows of a call.
 
 use crate::catalog::{Base, Callback, Called, Catalog, Facts, Pure, Versions};
-use crate::index::{Callee, Index};
+use crate::index::{Callee, Index, QualifiedName};
 
 /// The facts about what is called; none for what has no name.
 pub fn facts<'c>(catalog: &'c Catalog, index: &Index<'_>, callee: &Callee) -> &'c Facts {
     match callee.qualified(index) {
-        Some(name) => catalog.facts(
-            name.path.as_str(),
-            name.receiver.map(|receiver| receiver.as_str()),
-            name.name.as_str(),
-        ),
+        Some(name) => named(catalog, name),
         None => catalog.facts("", None, ""),
     }
+}
+
+/// The facts about a function, method, field or type.
+pub fn named(catalog: &Catalog, name: QualifiedName) -> &Facts {
+    let receiver = name.receiver.map(|receiver| receiver.as_str());
+    catalog.facts(name.path.as_str(), receiver, name.name.as_str())
 }
 
 /// The parameters that are called, and when.

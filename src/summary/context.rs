@@ -4,7 +4,7 @@ use crate::catalog::{Base, Context, ContextRole};
 use crate::index::Callee;
 use crate::summary::effects::Surroundings;
 use crate::summary::function::{At, Function};
-use crate::summary::place::{Place, Root};
+use crate::summary::place::{Place, Places, Root};
 use crate::summary::waits::Cancel;
 use crate::summary::{Summary, calls};
 use crate::syntax::{ExprId, ExprKind, Symbol};
@@ -84,11 +84,19 @@ pub(super) fn origin(
     at: At,
     expr: ExprId,
 ) -> ContextOrigin {
+    origin_of(function, around, function.places(at, expr))
+}
+
+/// Where a context comes from that can be any of these.
+pub(super) fn origin_of(
+    function: &Function<'_>,
+    around: &Surroundings<'_>,
+    places: Places,
+) -> ContextOrigin {
     let mut origin = ContextOrigin { deadline: true, ..ContextOrigin::default() };
-    // Each entry: an expression, where it is evaluated, and whether a deadline was put below it.
-    let mut open = vec![(at, expr, false)];
-    while let Some((at, expr, deadline)) = open.pop() {
-        let places = function.places(at, expr);
+    // Each entry: what the context can be, and whether a deadline was put below it.
+    let mut open = vec![(places, false)];
+    while let Some((places, deadline)) = open.pop() {
         if places.unknown {
             origin.add(ContextRoot::Unknown, deadline);
         }
@@ -113,7 +121,8 @@ pub(super) fn origin(
                     origin.derivations.push(call);
                     match function.at_call(call) {
                         Some(at) if origin.derivations.len() <= MAX_DERIVATIONS => {
-                            open.push((at, parent, (deadline && !detached) || bounded));
+                            let parent = function.places(at, parent);
+                            open.push((parent, (deadline && !detached) || bounded));
                         }
                         _ => origin.add(ContextRoot::Unknown, deadline),
                     }

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::catalog::{Effect as Touch, Part};
 use crate::source::Location;
 use crate::summary::function::At;
 use crate::summary::place::Place;
@@ -67,6 +68,9 @@ pub enum Act {
     Received(Guard),
     /// It is a channel (or iterator), and is ranged over to its end.
     Drained,
+    /// It is a request, a response writer or the like, and a part that several sides may share is
+    /// read, written or handed out.
+    Touched(Part, Touch),
 }
 
 /// What a channel operation has beside it.
@@ -87,7 +91,9 @@ pub enum Mode {
     Now,
     /// When the function is left.
     Deferred,
-    /// In another goroutine.
+    /// In another goroutine, which has come so far before the function is left on any path.
+    Joined,
+    /// In another goroutine, which may outlive the function.
     Spawned,
     /// Whenever somebody calls a literal that has been stored or handed on.
     Later,
@@ -96,8 +102,8 @@ pub enum Mode {
 impl Mode {
     /// When something is done that has `inner`, seen from what runs it at `self`.
     pub fn around(self, inner: Mode) -> Mode {
-        // What a callee defers is done when the call is over.
-        let inner = if inner == Mode::Deferred { Mode::Now } else { inner };
+        // What a callee defers or waits for is done when the call is over.
+        let inner = if inner < Mode::Spawned { Mode::Now } else { inner };
         self.max(inner)
     }
 }
@@ -122,6 +128,7 @@ impl Act {
             Act::SentTo(guard) => (8, guard as u32, ""),
             Act::Received(guard) => (9, guard as u32, ""),
             Act::Drained => (10, 0, ""),
+            Act::Touched(part, touch) => (11, part as u32 * 8 + touch as u32, ""),
         }
     }
 }

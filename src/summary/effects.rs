@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::catalog::{Catalog, Versions};
+use crate::catalog::{Access, Base, Catalog, Copying, Depth, Versions};
 use crate::flow::{BlockId, EdgeKind, Step};
 use crate::index::{Builtin, Callee, Def, FuncId, Type};
 use crate::source::{Location, Span};
@@ -12,6 +12,7 @@ use crate::summary::Summary;
 use crate::summary::effect::{Act, Deed, Effect, Guard, Mode};
 use crate::summary::function::{At, BodyId, Function};
 use crate::summary::place::{Place, Places, Root};
+use crate::summary::spawns::Spawn;
 use crate::syntax::{ExprId, ExprKind, StmtId, StmtKind, Symbol};
 
 /// What is known beside the function itself.
@@ -32,6 +33,8 @@ pub struct BodyEffects {
     pub effects: Vec<Effect>,
     /// The same as whoever runs the body sees it, sorted.
     pub deeds: Vec<Deed>,
+    /// The `go` statements, in order of steps.
+    pub spawns: Vec<Spawn>,
     /// What a literal uses of the function around it.
     captures: Vec<Place>,
 }
@@ -79,13 +82,14 @@ impl Extractor<'_, '_> {
             self.step(At { body, step });
         }
         let mut effects = std::mem::take(&mut self.found);
+        let spawns = super::spawns::find(self.function, body, &mut effects);
         let mut seen = FxHashSet::default();
         effects.retain(|effect| {
             seen.insert((effect.at, effect.place.clone(), effect.act, effect.mode))
         });
         let deeds = super::always::deeds(self.function, body, &effects);
         let captures = self.captures(body);
-        self.done[body.0 as usize] = BodyEffects { effects, deeds, captures };
+        self.done[body.0 as usize] = BodyEffects { effects, deeds, spawns, captures };
     }
 
     fn step(&mut self, at: At) {
@@ -98,6 +102,7 @@ impl Extractor<'_, '_> {
                     self.value(at, element.value, Act::Stored);
                 }
             }
+            self.field(at, expr);
         });
         match step {
             Step::Call(call) => self.call(at, call, Mode::Now),
@@ -142,6 +147,55 @@ impl Extractor<'_, '_> {
             | Step::Bind(_)
             | Step::Missing(_) => {}
         }
+    }
+
+    /// A field that several sides may share is used.
+    fn field(&mut self, at: At, expr: ExprId) {
+        let ExprKind::Selector { base, .. } = self.function.file.expr(expr).kind else { return };
+        let name = match self.function.info.resolve(expr) {
+            Def::Field(selection) => selection.qualified(),
+            Def::External(name) => Some(*name),
+            _ => None,
+        };
+        let Some(name) = name else { return };
+        let facts = super::calls::named(self.around.catalog, name);
+        for access in facts.all_in_force::<Access>(self.around.versions) {
+            let places = self.function.object_places(at, base);
+            self.emit_all(at, &places, Act::Touched(access.part, access.effect));
+        }
+    }
+
+    /// What the catalog says that a call reads and writes of what it is given.
+    fn touches(&mut self, at: At, callee: &Callee, arguments: &Arguments, mode: Mode) {
+        let facts = super::calls::facts(self.around.catalog, self.function.index, callee);
+        for access in facts.all_in_force::<Access>(self.around.versions) {
+            let places = match access.of.base {
+                Base::Receiver => arguments.receiver.clone(),
+                Base::Param(index) => arguments.param(index),
+                Base::Result(_) => None,
+            };
+            if let Some(places) = places {
+                let act = Act::Touched(access.part, access.effect);
+                self.emit_with(at, &places, act, mode, true, &[]);
+            }
+        }
+    }
+
+    /// What `place` shares its parts with: a shallow copy of a request has the header map of the
+    /// original.
+    fn original(&self, place: &Place) -> Option<Places> {
+        let Root::Call(call, 0) = place.root else { return None };
+        let facts = super::calls::facts(
+            self.around.catalog,
+            self.function.index,
+            self.function.info.callee(call),
+        );
+        let copy = facts.in_force::<Copying>(self.around.versions)?;
+        let of = super::context::operand(self.function, call, copy.of.base)?;
+        if copy.depth != Depth::Shallow || !place.path.is_empty() {
+            return None;
+        }
+        Some(self.function.object_places(self.function.at_call(call)?, of))
     }
 
     fn select(&mut self, stmt: StmtId) {
@@ -299,6 +353,7 @@ impl Extractor<'_, '_> {
         {
             self.emit_with(at, receiver, Act::Method(name.name), mode, true, &[]);
         }
+        self.touches(at, function.info.callee(call), &arguments, mode);
         match function.info.callee(call) {
             Callee::Conversion(_) => {}
             Callee::Builtin(builtin) => self.builtin(at, *builtin, &arguments, mode),
@@ -496,6 +551,11 @@ impl Extractor<'_, '_> {
                 sure,
                 trail: trail.to_vec(),
             });
+            if matches!(act, Act::Touched(..) | Act::Captured | Act::Passed)
+                && let Some(original) = self.original(place)
+            {
+                self.emit_with(at, &original, act, mode, sure, trail);
+            }
             if act.escapes()
                 && let Some(literal) = self.literal_at(place)
             {

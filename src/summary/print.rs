@@ -10,7 +10,7 @@ impl Summary {
     /// ```text
     /// w: Stop(), always
     /// waits to receive until ctx ends
-    /// result 0: nil
+    /// result 0: plain
     /// ```
     pub fn print(&self, index: &Index<'_>, func: FuncId) -> String {
         let name = |place: &Place| place_name(index, func, place);
@@ -24,6 +24,7 @@ impl Summary {
             let mode = match deed.mode {
                 Mode::Now => "",
                 Mode::Deferred => ", deferred",
+                Mode::Joined => ", in a goroutine that is waited for",
                 Mode::Spawned => ", in a goroutine",
                 Mode::Later => ", later",
             };
@@ -91,6 +92,7 @@ fn act_name(act: Act) -> String {
         Act::SentTo(guard) => guarded("sent to", guard),
         Act::Received(guard) => guarded("received from", guard),
         Act::Drained => "drained".into(),
+        Act::Touched(part, touch) => format!("{touch:?} of {part:?}"),
     }
 }
 
@@ -124,7 +126,7 @@ fn origin_name(origin: &Origin, name: &dyn Fn(&Place) -> String) -> String {
         Origin::Made => "made here".into(),
         Origin::Literal => "a literal".into(),
         Origin::EmptyLiteral => "a literal that does nothing".into(),
-        Origin::Nil => "nil".into(),
+        Origin::Plain => "plain".into(),
         Origin::Unknown => "unknown".into(),
     }
 }

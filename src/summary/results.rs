@@ -34,8 +34,8 @@ pub enum Origin {
     Literal,
     /// A function literal that does nothing.
     EmptyLiteral,
-    /// `nil`, or a constant.
-    Nil,
+    /// `nil`, or a number, a string or the like, which has no identity.
+    Plain,
     /// Something else.
     Unknown,
 }
@@ -46,21 +46,8 @@ const MAX_ORIGINS: usize = 8;
 /// What each result can be, in order of discovery.
 pub(super) fn origins(function: &Function<'_>, around: &Surroundings<'_>) -> Vec<Vec<Origin>> {
     let mut results: Vec<Vec<Origin>> = Vec::new();
-    for (at, values) in returns(function) {
-        if let [call] = values[..]
-            && let Type::Tuple(types) = function.info.type_of(call)
-        {
-            let call = function.file.unparen(call);
-            for result in 0..types.len() {
-                let place = Place::root(Root::Call(call, result as u32));
-                let places = Places { list: vec![place], unknown: false };
-                add(function, around, &mut results, result, &places);
-            }
-            continue;
-        }
-        for (result, &value) in values.iter().enumerate() {
-            add(function, around, &mut results, result, &function.places(at, value));
-        }
+    for (result, _, places) in returned(function) {
+        add(function, around, &mut results, result as usize, &places);
     }
     results
 }
@@ -69,47 +56,55 @@ pub(super) fn origins(function: &Function<'_>, around: &Surroundings<'_>) -> Vec
 pub(super) fn contexts(function: &Function<'_>, around: &Surroundings<'_>) -> Vec<ContextFact> {
     let mut facts: Vec<ContextFact> = Vec::new();
     let mut unclear: Vec<u32> = Vec::new();
-    for (at, values) in returns(function) {
-        for (result, &value) in (0..).zip(&values) {
-            if !function.info.type_of(value).is_context() {
+    for (result, _, places) in returned(function).into_iter().filter(|(_, ty, _)| ty.is_context()) {
+        let origin = context::origin_of(function, around, places);
+        let roots: Vec<&ContextRoot> =
+            origin.roots.iter().filter(|root| **root != ContextRoot::Nil).collect();
+        let parent = match roots[..] {
+            [] => continue,
+            [ContextRoot::Fresh(_)] => None,
+            [ContextRoot::Place(place)] if is_callers(place) && !origin.detached => {
+                Some(place.clone())
+            }
+            _ => {
+                unclear.push(result);
                 continue;
             }
-            let origin = context::origin(function, around, at, value);
-            let roots: Vec<&ContextRoot> =
-                origin.roots.iter().filter(|root| **root != ContextRoot::Nil).collect();
-            let parent = match roots[..] {
-                [] => continue,
-                [ContextRoot::Fresh(_)] => None,
-                [ContextRoot::Place(place)] if is_callers(place) && !origin.detached => {
-                    Some(place.clone())
-                }
-                _ => {
-                    unclear.push(result);
-                    continue;
-                }
-            };
-            match facts.iter_mut().find(|fact| fact.result == result) {
-                Some(fact) if fact.parent == parent => fact.deadline &= origin.deadline,
-                Some(_) => unclear.push(result),
-                None => facts.push(ContextFact { result, parent, deadline: origin.deadline }),
-            }
+        };
+        match facts.iter_mut().find(|fact| fact.result == result) {
+            Some(fact) if fact.parent == parent => fact.deadline &= origin.deadline,
+            Some(_) => unclear.push(result),
+            None => facts.push(ContextFact { result, parent, deadline: origin.deadline }),
         }
     }
     facts.retain(|fact| !unclear.contains(&fact.result));
     facts
 }
 
-/// The `return` statements with values.
-fn returns(function: &Function<'_>) -> Vec<(At, Vec<ExprId>)> {
+/// What the `return` statements with values give: the result, its type there, and what it can be.
+fn returned(function: &Function<'_>) -> Vec<(u32, Type, Places)> {
     let cfg = &function.body(BodyId::OWN).cfg;
-    let values = |step| match cfg.step(step) {
-        Step::Return(stmt) => match &function.file.stmt(stmt).kind {
-            StmtKind::Return(values) if !values.is_empty() => Some(values.to_vec()),
-            _ => None,
-        },
-        _ => None,
-    };
-    cfg.steps().filter_map(|step| Some((At { body: BodyId::OWN, step }, values(step)?))).collect()
+    let mut returned = Vec::new();
+    for step in cfg.steps() {
+        let Step::Return(stmt) = cfg.step(step) else { continue };
+        let StmtKind::Return(values) = &function.file.stmt(stmt).kind else { continue };
+        let at = At { body: BodyId::OWN, step };
+        if let [call] = values[..]
+            && let Type::Tuple(types) = function.info.type_of(call)
+        {
+            let call = function.file.unparen(call);
+            for (result, ty) in (0..).zip(types.iter()) {
+                let place = Place::root(Root::Call(call, result));
+                returned.push((result, ty.clone(), Places { list: vec![place], unknown: false }));
+            }
+            continue;
+        }
+        for (result, &value) in (0..).zip(values) {
+            let ty = function.info.type_of(value).clone();
+            returned.push((result, ty, function.places(at, value)));
+        }
+    }
+    returned
 }
 
 fn add(
@@ -126,7 +121,7 @@ fn add(
     if places.unknown {
         found.push(Origin::Unknown);
     } else if places.list.is_empty() {
-        found.push(Origin::Nil);
+        found.push(Origin::Plain);
     }
     places.list.iter().for_each(|place| origin(function, around, place, &mut found));
     let known = &mut results[result];

@@ -287,22 +287,23 @@ impl Finder<'_, '_> {
             while hops.len() > MAX_HOPS {
                 hops.remove(MAX_HOPS - 2);
             }
-            let cancel = match &wait.cancel {
+            let (cancel, bounded) = match &wait.cancel {
                 Cancel::By(places) => self.cancel_of_callee(at, call, places),
-                other => other.clone(),
+                other => (other.clone(), false),
             };
-            let wait = Wait { cancel, hops, ..wait.clone() };
+            let wait = Wait { cancel, timed: wait.timed || bounded, hops, ..wait.clone() };
             found.push((at, wait));
         }
     }
 
-    /// What ends a callee's wait, by the names of this function.
-    fn cancel_of_callee(&self, at: At, call: ExprId, places: &[Place]) -> Cancel {
+    /// What ends a callee's wait, by the names of this function, and whether a deadline does.
+    fn cancel_of_callee(&self, at: At, call: ExprId, places: &[Place]) -> (Cancel, bool) {
         let function = self.function;
         let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
-            return Cancel::Unknown;
+            return (Cancel::Unknown, false);
         };
         let mut enders = Vec::new();
+        let mut bounded = false;
         for place in places {
             let base = match place.root {
                 Root::Receiver => match function.file.expr(function.file.unparen(callee)).kind {
@@ -316,26 +317,27 @@ impl Finder<'_, '_> {
                 }
                 _ => None,
             };
-            let Some(base) = base else { return Cancel::Unknown };
+            let Some(base) = base else { return (Cancel::Unknown, false) };
             if function.info.type_of(base).is_context() && place.path.is_empty() {
                 let origin = context::origin(function, self.around, at, base);
+                bounded |= origin.deadline;
                 match origin.cancel() {
                     Cancel::By(places) => enders.extend(places),
                     Cancel::Nobody => {}
-                    Cancel::Unknown => return Cancel::Unknown,
+                    Cancel::Unknown => return (Cancel::Unknown, origin.deadline),
                 }
                 continue;
             }
             let Places { list, unknown } = function.object_places(at, base);
             if unknown {
-                return Cancel::Unknown;
+                return (Cancel::Unknown, false);
             }
             enders.extend(list.into_iter().map(|mut known| {
                 known.path.extend_from_slice(&place.path);
                 known
             }));
         }
-        if enders.is_empty() { Cancel::Nobody } else { Cancel::By(enders) }
+        (if enders.is_empty() { Cancel::Nobody } else { Cancel::By(enders) }, bounded)
     }
 
     fn wait(&self, span: Span, what: What, cancel: Cancel, timed: bool) -> Wait {

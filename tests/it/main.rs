@@ -14,4 +14,5 @@ mod pages;
 mod project;
 mod real;
 mod robustness;
+mod summary;
 mod syntax;

@@ -1,0 +1,417 @@
+//! Summaries: a package in, what callers can know of each function out.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use straggler::catalog::{Catalog, NoVersions, Versions};
+use straggler::index::Index;
+use straggler::project::{LoadOptions, load};
+use straggler::summary::Summaries;
+use straggler::syntax::{self, File};
+
+/// Under each function of `text` that has comment lines `//= `, these are its printed summary.
+#[track_caller]
+fn check(text: &str) {
+    let root = PathBuf::from("/memory/m");
+    let overlays = BTreeMap::from([
+        (root.join("go.mod"), b"module m\n\ngo 1.26\n".to_vec()),
+        (root.join("m.go"), text.as_bytes().to_vec()),
+    ]);
+    let options =
+        LoadOptions { overlays, ..LoadOptions::new(root.clone(), vec![root.join("m.go")]) };
+    let snapshot = load(&options);
+    let (catalog, problems) = Catalog::load(None);
+    assert!(problems.is_empty(), "{problems:?}");
+    let run = || {
+        let files: Vec<Arc<File>> =
+            snapshot.files.iter().map(|file| Arc::new(syntax::parse(file.text.clone()))).collect();
+        let index = Index::new(&snapshot, &files, &catalog);
+        let versions: Vec<&(dyn Versions + Sync)> = vec![&NoVersions; snapshot.packages.len()];
+        let summaries = Summaries::new(&index, &catalog, versions);
+        let mut failures = String::new();
+        for func in &index.package(snapshot.packages[0].id).funcs {
+            let span = files[0].decl(func.decl).span;
+            let expected: String = files[0]
+                .source
+                .text(span)
+                .lines()
+                .filter_map(|line| Some(format!("{}\n", line.trim().strip_prefix("//=")?.trim())))
+                .collect();
+            let summary = summaries.of(func.id).expect("the body is there");
+            let actual = summary.print(&index, func.id);
+            if !expected.is_empty() && expected.trim() != actual.trim() {
+                failures += &format!("{}: expected\n{expected}but it is\n{actual}\n", func.name);
+            }
+        }
+        assert!(failures.is_empty(), "{failures}");
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, run);
+        if let Err(panic) = thread.expect("a thread").join() {
+            std::panic::resume_unwind(panic)
+        }
+    });
+}
+
+#[test]
+fn calls_that_do_not_come_back() {
+    check(
+        r#"package m
+import ("log"; "os")
+func fatal(s string) {
+    //= never returns
+    log.Println(s)
+    os.Exit(1)
+}
+func twice(n int) {
+    //= never returns
+    if n > 0 { fatal("a") }
+    fatal("b")
+}
+func serve() {
+    //= never returns
+    for { step() }
+}
+func step() {}
+func todo() {
+    //= always panics
+    panic("todo")
+}
+func rescued(b bool) (err error) {
+    //= result 0: plain
+    defer func() { recover() }()
+    if b { return nil }
+    todo()
+    return nil
+}
+func perhapsRescued() {
+    //=
+    defer step()
+    todo()
+}
+func even(n int) {
+    //= never returns
+    odd(n - 1)
+    fatal("x")
+}
+func odd(n int) { if n > 0 { even(n - 1) } }
+"#,
+    );
+}
+
+#[test]
+fn what_is_done_to_parameters() {
+    check(
+        r#"package m
+type R struct { next *R; c chan int }
+func (r *R) Stop() {
+    //= r.c: closed, always
+    close(r.c)
+}
+func (r *R) Keep(other *R) {
+    //= other: stored, always
+    r.next = other
+}
+func stop(r *R) {
+    //= r: Stop(), always
+    //= r.c: closed, always
+    if r != nil { r.Stop() }
+}
+func perhaps(r *R, b bool) {
+    //= r: Stop()
+    //= r.c: closed
+    if b { return }
+    stop(r)
+}
+func deferred(r *R) {
+    //= r: Stop(), deferred, always
+    //= r.c: closed, deferred, always
+    defer func() { stop(r) }()
+    step()
+}
+func spawned(r *R, cancel func()) {
+    //= r: Stop(), in a goroutine, always
+    //= r: captured, in a goroutine
+    //= r.c: closed, in a goroutine, always
+    //= cancel: called, in a goroutine, always
+    //= cancel: captured, in a goroutine
+    go func() { defer cancel(); r.Stop() }()
+}
+func same(r *R) *R {
+    //= r: returned as 0, always
+    //= result 0: r
+    s := r
+    return s
+}
+func cleanup(r *R) func() {
+    //= r: Stop(), later
+    //= r: captured, later
+    //= r.c: closed, later
+    //= result 0: a literal
+    return func() { r.Stop() }
+}
+func unknown(r *R, f func(*R)) {
+    //= r: passed on, always
+    //= f: called, always
+    f(r)
+}
+func given(r *R) {
+    //= r: Stop(), always
+    //= r.c: closed, always
+    with(func() { r.Stop() })
+}
+func with(f func()) {
+    //= f: called, always
+    f()
+}
+func drain(c <-chan int, d chan int) {
+    //= c: received from, always
+    //= c: drained, always
+    //= d: received from, always
+    //= waits to receive
+    for range c {}
+    for x := range d { if x > 0 { break } }
+}
+func send(c, d chan int, done chan struct{}) {
+    //= c: sent to, always
+    //= d: sent to beside other arms
+    //= done: received from beside other arms
+    //= waits to send
+    //= waits in a select until done ends
+    c <- 1
+    select {
+    case d <- 2:
+    case <-done:
+    }
+}
+func step() {}
+"#,
+    );
+}
+
+#[test]
+fn waits_and_who_ends_them() {
+    check(
+        r#"package m
+import ("context"; "net/http"; "time"; "sync")
+type S struct { stop chan struct{}; wg sync.WaitGroup }
+func get(url string) {
+    //= waits for http
+    http.Get(url)
+}
+func indirect() {
+    //= waits for http, via get
+    get("x")
+}
+func receive(c chan int) {
+    //= c: received from, always
+    //= waits to receive
+    <-c
+}
+func guarded(ctx context.Context, c chan int) {
+    //= ctx: Done(), always
+    //= ctx.Done(): received from beside other arms
+    //= c: received from beside other arms
+    //= waits to receive until ctx ends
+    select {
+    case <-c:
+    case <-ctx.Done():
+    }
+}
+func derived(ctx context.Context, c chan int) {
+    //= ctx: passed on, always
+    //= c: received from beside other arms
+    //= waits to receive until ctx ends, for a time, via guarded
+    child, cancel := context.WithTimeout(ctx, time.Second)
+    defer cancel()
+    guarded(child, c)
+}
+func fresh(c chan int) {
+    //= c: received from beside other arms
+    //= waits to receive, via guarded
+    guarded(context.Background(), c)
+}
+func (s *S) loop(c chan int) {
+    //= s.stop: received from beside other arms, always
+    //= c: received from beside other arms
+    //= waits to receive until s.stop ends, for a time
+    for {
+        select {
+        case <-c:
+        case <-s.stop:
+            return
+        case <-time.After(time.Second):
+        }
+    }
+}
+func (s *S) run() {
+    //= s: loop(), always
+    //= s.stop: received from beside other arms, always
+    //= s.wg: Wait(), always
+    //= waits for goroutines
+    //= waits to receive until s.stop ends, for a time, via s.loop
+    s.loop(nil)
+    s.wg.Wait()
+}
+func polls(c chan int) {
+    //= c: received from, in a goroutine, always
+    //= c: received from beside a default
+    select {
+    case <-c:
+    default:
+    }
+    go receive(c)
+}
+"#,
+    );
+}
+
+#[test]
+fn contexts_and_results() {
+    check(
+        r#"package m
+import ("context"; "time"; "net/http")
+type C struct { ctx context.Context; timeout time.Duration }
+func background() (context.Context, context.CancelFunc) {
+    //= result 0: context.WithCancel
+    //= result 1: context.WithCancel result 1
+    //= result 0 is derived from nothing
+    return context.WithCancel(context.Background())
+}
+func (c *C) bounded() (context.Context, context.CancelFunc) {
+    //= c.timeout: passed on, always
+    //= result 0: context.WithTimeout
+    //= result 1: context.WithTimeout result 1
+    //= result 0 is derived from nothing, with a deadline
+    ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+    return ctx, cancel
+}
+func child(ctx context.Context, b bool) context.Context {
+    //= ctx: returned as 0
+    //= ctx: passed on
+    //= result 0: ctx or context.WithValue
+    //= result 0 is derived from ctx
+    if b {
+        ctx = context.WithValue(ctx, 1, 2)
+    }
+    return ctx
+}
+func grandchild(ctx context.Context) (context.Context, error) {
+    //= ctx: returned as 0
+    //= ctx: passed on
+    //= result 0: plain or context.WithDeadline
+    //= result 1: plain
+    //= result 0 is derived from ctx, with a deadline
+    if ctx == nil { return nil, nil }
+    ctx, cancel := context.WithDeadline(child(ctx, true), time.Now())
+    _ = cancel
+    return ctx, nil
+}
+func (c *C) own() context.Context {
+    //= c.ctx: returned as 0, always
+    //= result 0: c.ctx
+    //= result 0 is derived from c.ctx
+    return c.ctx
+}
+func request(r *http.Request) context.Context {
+    //= r: Context(), always
+    //= result 0: (net/http.Request).Context
+    //= result 0 is derived from r.Context()
+    return r.Context()
+}
+func nothing() func() {
+    //= result 0: a literal that does nothing
+    return func() {}
+}
+func ticker() *time.Ticker {
+    //= result 0: time.NewTicker
+    return time.NewTicker(time.Second)
+}
+"#,
+    );
+}
+
+#[test]
+fn requests_writers_and_goroutines() {
+    check(
+        r#"package m
+import ("net/http"; "sync"; "context")
+func agent(r *http.Request) string {
+    //= r: UserAgent(), always
+    //= r: Read of RequestHeader, always
+    //= r: Expose of RequestHeader, always
+    //= result 0: plain
+    return r.UserAgent() + r.Header.Get("x")
+}
+func path(r *http.Request) string {
+    //= result 0: plain
+    return r.Method + r.URL.Path
+}
+func indirect(w http.ResponseWriter, req *http.Request) {
+    //= w: Header(), always
+    //= w: passed on, always
+    //= w: Write of ResponseHeader, always
+    //= w: Expose of ResponseHeader, always
+    //= w: Write of Response, always
+    //= req: Context(), always
+    //= req: WithContext(), always
+    //= req: Read of RequestHeader, always
+    //= req: Expose of RequestHeader, always
+    agent(req.WithContext(req.Context()))
+    w.Header().Set("a", "b")
+    http.Error(w, "no", 500)
+}
+func handsOff(next http.Handler, w http.ResponseWriter, r *http.Request) {
+    //= next: ServeHTTP(), in a goroutine, always
+    //= next: captured, in a goroutine
+    //= w: captured, in a goroutine
+    //= w: passed on, in a goroutine, always
+    //= r: Context(), always
+    //= r: captured, in a goroutine
+    //= r: passed on, in a goroutine, always
+    //= waits to receive until r.Context() ends
+    done := make(chan struct{})
+    go func() { defer close(done); next.ServeHTTP(w, r) }()
+    select {
+    case <-done:
+    case <-r.Context().Done():
+    }
+}
+func waits(next http.Handler, w http.ResponseWriter, r *http.Request) {
+    //= next: ServeHTTP(), in a goroutine that is waited for, always
+    //= next: captured, in a goroutine that is waited for
+    //= w: captured, in a goroutine that is waited for
+    //= w: passed on, in a goroutine that is waited for, always
+    //= r: captured, in a goroutine that is waited for
+    //= r: passed on, in a goroutine that is waited for, always
+    //= waits to receive
+    result := make(chan error, 1)
+    go func() {
+        defer func() { result <- nil }()
+        next.ServeHTTP(w, r)
+    }()
+    <-result
+}
+func clones(ctx context.Context, next http.Handler, w http.ResponseWriter, r *http.Request) {
+    //= ctx: passed on, always
+    //= next: ServeHTTP(), in a goroutine, always
+    //= w: passed on, in a goroutine, always
+    //= r: Clone(), always
+    rc := r.Clone(ctx)
+    go next.ServeHTTP(w, rc)
+}
+func group(rs []*http.Request, r *http.Request) {
+    //= r: UserAgent(), in a goroutine that is waited for, always
+    //= r: captured, in a goroutine that is waited for
+    //= r: Read of RequestHeader, in a goroutine that is waited for, always
+    //= r: Expose of RequestHeader, in a goroutine that is waited for, always
+    //= waits for goroutines
+    var wg sync.WaitGroup
+    wg.Add(1)
+    go func() { defer wg.Done(); agent(r) }()
+    wg.Wait()
+}
+"#,
+    );
+}
