@@ -11,7 +11,10 @@
 
 pub mod ast;
 mod intern;
+mod lex;
 mod lower;
+mod mask;
+pub mod outline;
 mod parse;
 mod print;
 mod walk;
@@ -19,6 +22,7 @@ mod walk;
 pub use ast::*;
 pub use intern::Symbol;
 pub use lower::MAX_DEPTH;
+pub use outline::{Features, Outline, OutlineDecl, OutlineKind, outline};
 pub use parse::parse;
 pub use print::print;
 pub use walk::{Descendants, Node, Parents};

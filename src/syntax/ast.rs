@@ -468,7 +468,7 @@ pub struct Stmt {
 pub enum StmtKind {
     /// Something that could not be parsed stands here: anything may happen.
     Missing,
-    /// Nothing.
+    /// Nothing: only after a label, since lists are kept without them.
     Empty,
     /// An expression: a call or receive.
     Expr(ExprId),

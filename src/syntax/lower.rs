@@ -16,12 +16,12 @@ mod stmts;
 mod types;
 
 use rustc_hash::FxHashMap;
-use tree_sitter::{Node, Tree};
+use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::source::{SourceText, Span};
 use crate::syntax::{
-    Case, CommClause, Decl, DeclId, Element, Expr, ExprId, ExprKind, Field, File, Ident, Import,
-    InterfaceElem, Param, Stmt, StmtId, StmtKind, Symbol, SyntaxError, TypeParam,
+    Case, CommClause, Decl, DeclId, DeclKind, Element, Expr, ExprId, ExprKind, Field, File, Ident,
+    Import, InterfaceElem, Param, Stmt, StmtId, StmtKind, Symbol, SyntaxError, TypeParam, TypeSpec,
 };
 use kinds::Kind;
 
@@ -46,6 +46,8 @@ pub(super) struct Lowering<'s> {
     stmts: Vec<Stmt>,
     /// Whether this tree's nesting was cut: said once for each.
     too_deep: bool,
+    hidden_type_params: Box<[TypeParam]>,
+    hidden_types: FxHashMap<u32, ExprId>,
 }
 
 /// What a child became.
@@ -99,15 +101,16 @@ impl<'s> Lowering<'s> {
             exprs: Vec::with_capacity(bytes.len() / 8),
             stmts: Vec::with_capacity(bytes.len() / 40),
             too_deep: false,
+            hidden_type_params: Box::default(),
+            hidden_types: FxHashMap::default(),
         }
     }
 
-    /// Adds what `tree` holds; its text starts at `base` of the file.
-    pub(super) fn add(&mut self, tree: &Tree, base: u32) {
+    /// Adds what `cursor` stands on; the text of its tree starts at `base` of the file.
+    pub(super) fn add(&mut self, mut cursor: TreeCursor, base: u32) {
         self.base = base;
         self.too_deep = false;
         let table = Kind::table();
-        let mut cursor = tree.walk();
         let mut items: Vec<Item> = Vec::with_capacity(256);
         let mut frames: Vec<Frame> = Vec::with_capacity(64);
         loop {
@@ -121,10 +124,41 @@ impl<'s> Lowering<'s> {
                 self.leave(&frame, &mut items);
             }
             while !cursor.goto_next_sibling() {
-                let Some(frame) = frames.pop() else { return };
+                let Some(frame) = frames.pop() else {
+                    // A declaration that was walked by itself.
+                    self.top_level(items.drain(..));
+                    return;
+                };
                 self.leave(&frame, &mut items);
                 cursor.goto_parent();
             }
+        }
+    }
+
+    /// Keeps the type parameters of `tree`, a type declaration made up around those of a method,
+    /// for the method that is added next.
+    pub(super) fn add_hidden_type_params(&mut self, tree: &Tree, base: u32) {
+        if let Some(spec) = self.made_up_type(tree, base) {
+            self.hidden_type_params = spec.type_params;
+        }
+    }
+
+    /// Keeps the type of `tree`, a type declaration made up around it, for the name that stands at
+    /// `at` in what is added next.
+    pub(super) fn add_hidden_type(&mut self, tree: &Tree, base: u32, at: u32) {
+        if let Some(spec) = self.made_up_type(tree, base) {
+            self.hidden_types.insert(at, spec.ty);
+        }
+    }
+
+    fn made_up_type(&mut self, tree: &Tree, base: u32) -> Option<TypeSpec> {
+        let declared = self.top_level.len();
+        self.add(tree.walk(), base);
+        self.top_level.truncate(declared);
+        // The specification comes behind those inside it.
+        match self.decls.pop()?.kind {
+            DeclKind::Type(spec) => Some(spec),
+            _ => None,
         }
     }
 
@@ -203,7 +237,10 @@ impl<'s> Lowering<'s> {
 
     fn reduce(&mut self, kind: Kind, span: Span, children: Children) -> Value {
         match kind {
-            Kind::SourceFile => self.source_file(children),
+            Kind::SourceFile => {
+                self.top_level(children.0);
+                Value::None
+            }
             Kind::PackageClause => self.package_clause(children),
             Kind::ImportDeclaration => Value::Decls(Box::default()),
             Kind::ImportSpec => self.import_spec(span, children),
@@ -235,6 +272,7 @@ impl<'s> Lowering<'s> {
             }
             _ => {
                 let expr = self.expression(kind, span, children);
+                let expr = self.hoist_stars(expr, span.end);
                 Value::Expr(self.alloc_expr(expr, span))
             }
         }
@@ -276,18 +314,19 @@ impl<'s> Lowering<'s> {
     }
 
     fn error_unexpected(&mut self, span: Span) {
-        let text = &self.bytes[span.start as usize..span.end as usize];
-        let word = text.split(|b| b.is_ascii_whitespace()).find(|word| !word.is_empty());
-        let message = match word {
-            None => "syntax error: unexpected end of file".to_string(),
-            Some(word) => {
-                format!(
-                    "syntax error: unexpected `{}`",
-                    String::from_utf8_lossy(&word[..word.len().min(40)])
-                )
-            }
+        let message = match self.first_word(span).as_str() {
+            "" => "syntax error: unexpected end of file".to_string(),
+            word => format!("syntax error: unexpected `{word}`"),
         };
         self.errors.push(SyntaxError { span, message });
+    }
+
+    /// The first word or so of some text, to show to people.
+    pub(super) fn first_word(&self, span: Span) -> String {
+        let text = &self.bytes[span.start as usize..span.end as usize];
+        let mut words = text.split(|byte| byte.is_ascii_whitespace());
+        let word = words.find(|word| !word.is_empty()).unwrap_or_default();
+        String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned()
     }
 
     fn error_too_deep(&mut self, span: Span) {

@@ -1,26 +1,34 @@
 //! From the text of a file to its tree: what is given to tree-sitter, and how often.
+//!
+//! A file that parses is parsed once. In any other, each top-level declaration stands alone: the
+//! outline says where it is, those that the first parse understood are taken from it, and each of
+//! the others is parsed again by itself, so that it cannot harm its neighbours; if need be with
+//! masks over what the grammar does not know.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+use rustc_hash::FxHashMap;
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::source::{SourceText, Span};
 use crate::syntax::lower::Lowering;
+use crate::syntax::mask::{self, Masked};
+use crate::syntax::outline::{Outline, OutlineDecl, outline, outline_by_lines};
 use crate::syntax::{File, SyntaxError};
 
 /// Parses one file. It never fails: see [`File::errors`].
 pub fn parse(source: SourceText) -> File {
     let mut lowering = Lowering::new(&source);
-    match tree(source.bytes()) {
-        Some(tree) => lowering.add(&tree, 0),
-        None => lowering.errors.push(SyntaxError {
-            span: Span::new(0, 0),
-            message: "too complicated to parse".to_string(),
-        }),
+    let bytes = source.bytes();
+    match tree(bytes) {
+        Some(tree) if !tree.root_node().has_error() => lowering.add(tree.walk(), 0),
+        tree => recover(&mut lowering, bytes, tree.as_ref()),
     }
+    illegal_bytes(&mut lowering, bytes);
+    lowering.errors.sort_by_key(|error| error.span);
     let package_start = lowering.package.map(|name| name.span.start);
-    let generated = is_generated(source.bytes(), package_start);
+    let generated = is_generated(bytes, package_start);
     lowering.finish(source.clone(), generated)
 }
 
@@ -54,6 +62,167 @@ fn tree(text: &[u8]) -> Option<Tree> {
         }
         tree
     })
+}
+
+/// Parses declaration by declaration; `whole` is the tree of the file, which has errors.
+fn recover(lowering: &mut Lowering, bytes: &[u8], whole: Option<&Tree>) {
+    let outline = outline(bytes);
+    let understood = whole.map(understood).unwrap_or_default();
+    for decl in &outline.decls {
+        match understood.get(&decl.span.start) {
+            Some(node) if node.end_byte() as u32 == decl.span.end => lowering.add(node.walk(), 0),
+            _ => declaration(lowering, bytes, decl),
+        }
+    }
+    stray(lowering, &outline);
+    lowering.comments = outline.comments;
+}
+
+/// The declarations of a tree that have no error, by where they start.
+fn understood(tree: &Tree) -> FxHashMap<u32, Node<'_>> {
+    let mut cursor = tree.walk();
+    let mut nodes = FxHashMap::default();
+    let mut is_below = cursor.goto_first_child();
+    while is_below {
+        let node = cursor.node();
+        if !node.has_error() && node.is_named() && !node.is_extra() {
+            nodes.insert(node.start_byte() as u32, node);
+        }
+        let enters = node.is_error() && cursor.goto_first_child();
+        while !enters && is_below && !cursor.goto_next_sibling() {
+            is_below = cursor.goto_parent();
+        }
+    }
+    nodes
+}
+
+/// Parses one declaration by itself. If it then still has errors and looks like several that ran
+/// into each other, each of them.
+fn declaration(lowering: &mut Lowering, bytes: &[u8], decl: &OutlineDecl) {
+    let piece = Piece::parse(bytes, decl.span);
+    if piece.is_understood() {
+        return piece.lower(lowering);
+    }
+    let parts = outline_by_lines(bytes, decl.span);
+    if parts.decls.len() == 1 {
+        return piece.lower(lowering);
+    }
+    for part in &parts.decls {
+        Piece::parse(bytes, part.span).lower(lowering);
+    }
+    stray(lowering, &parts);
+}
+
+fn stray(lowering: &mut Lowering, outline: &Outline) {
+    for &span in &outline.stray {
+        let word = lowering.first_word(span);
+        let message = format!("syntax error: `{word}` outside of any declaration");
+        lowering.errors.push(SyntaxError { span, message });
+    }
+}
+
+/// A declaration that was parsed by itself.
+struct Piece<'t> {
+    bytes: &'t [u8],
+    span: Span,
+    /// `None` if it is too complicated.
+    tree: Option<Tree>,
+    masked: Option<Masked>,
+}
+
+impl<'t> Piece<'t> {
+    /// The better of its trees with and without masks.
+    fn parse(bytes: &'t [u8], span: Span) -> Piece<'t> {
+        let mut text = bytes[span.start as usize..span.end as usize].to_vec();
+        // The grammar wants an end behind a declaration.
+        text.push(b'\n');
+        let plain = tree(&text);
+        let damage = plain.as_ref().map_or(u64::MAX, damage);
+        if damage > 0
+            && let Some(masked) = mask::mask(&text)
+            && let Some(tree) = tree(&masked.text)
+            && self::damage(&tree) < damage
+        {
+            return Piece { bytes, span, tree: Some(tree), masked: Some(masked) };
+        }
+        Piece { bytes, span, tree: plain, masked: None }
+    }
+
+    fn is_understood(&self) -> bool {
+        self.tree.as_ref().is_some_and(|tree| !tree.root_node().has_error())
+    }
+
+    fn lower(&self, lowering: &mut Lowering) {
+        let Some(tree) = &self.tree else {
+            let message = "too complicated to parse".to_string();
+            return lowering.errors.push(SyntaxError { span: self.span, message });
+        };
+        if let Some(masked) = &self.masked {
+            let absolute =
+                |span: Span| Span::new(span.start + self.span.start, span.end + self.span.start);
+            if let Some(span) = masked.type_params {
+                self.with_hidden(absolute(span), b"type T", b" int\n", |tree, base| {
+                    lowering.add_hidden_type_params(tree, base);
+                });
+            }
+            for &span in &masked.types {
+                self.with_hidden(absolute(span), b"type T ", b"\n", |tree, base| {
+                    lowering.add_hidden_type(tree, base, absolute(span).start);
+                });
+            }
+        }
+        lowering.add(tree.walk(), self.span.start);
+    }
+
+    /// Parses what a mask hid, as part of a declaration of its own.
+    fn with_hidden(
+        &self,
+        hidden: Span,
+        before: &[u8],
+        after: &[u8],
+        lower: impl FnOnce(&Tree, u32),
+    ) {
+        let text = &self.bytes[hidden.start as usize..hidden.end as usize];
+        // Every mask stands behind `func (` or `var x =` at least.
+        let Some(base) = hidden.start.checked_sub(before.len() as u32) else { return };
+        if let Some(tree) = tree(&[before, text, after].concat()) {
+            lower(&tree, base);
+        }
+    }
+}
+
+/// How much of a tree is not understood: nothing is 0.
+fn damage(tree: &Tree) -> u64 {
+    let mut damage = 0;
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        if node.is_error() || node.is_missing() {
+            damage += 100 + (node.end_byte() - node.start_byte()) as u64;
+        }
+        if node.has_error() && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return damage;
+            }
+        }
+    }
+}
+
+/// Bytes that no Go file may have, whatever the grammar makes of them.
+fn illegal_bytes(lowering: &mut Lowering, bytes: &[u8]) {
+    let mut error = |at: usize, message: &str| {
+        let span = Span::new(at as u32, at as u32 + 1);
+        lowering.errors.push(SyntaxError { span, message: message.to_string() });
+    };
+    if let Some(at) = memchr::memchr(0, bytes) {
+        error(at, "illegal character NUL");
+    }
+    if let Err(invalid) = std::str::from_utf8(bytes) {
+        error(invalid.valid_up_to(), "illegal UTF-8 encoding");
+    }
 }
 
 /// Whether a line before the package clause says that the file is generated.

@@ -53,7 +53,7 @@ impl Printer<'_> {
         }
         for import in &file.imports {
             let name = import.name.map(|name| format!("{} ", name.name)).unwrap_or_default();
-            let _ = writeln!(self.out, "import {name}{:?}", import.path.as_str());
+            let _ = writeln!(self.out, "import {name}\"{}\"", import.path);
         }
         for &decl in &file.top_level {
             self.work.push(Work::Decl(decl));

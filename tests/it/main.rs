@@ -9,6 +9,7 @@ mod flow;
 mod index;
 mod layering;
 mod oracle;
+mod oracle_ast;
 mod output;
 mod pages;
 mod project;

@@ -1,5 +1,7 @@
 //! Declarations, of the file and of bodies.
 
+use std::vec::Drain;
+
 use crate::source::Span;
 use crate::syntax::ast::BodyState;
 use crate::syntax::lower::kinds::Kind;
@@ -10,18 +12,18 @@ use crate::syntax::{
 };
 
 impl Lowering<'_> {
-    pub(super) fn source_file(&mut self, children: Children) -> Value {
-        for item in children.0 {
+    pub(super) fn top_level(&mut self, items: Drain<'_, Item>) {
+        for item in items {
             match item.value {
                 Value::Decls(decls) => self.top_level.extend(decls),
                 Value::Stmt(_) if item.kind != Kind::EmptyStatement => {
-                    let message = "syntax error: statement outside function body".to_string();
+                    let word = self.first_word(item.span);
+                    let message = format!("syntax error: `{word}` outside of any declaration");
                     self.errors.push(SyntaxError { span: item.span, message });
                 }
                 _ => {}
             }
         }
-        Value::None
     }
 
     pub(super) fn package_clause(&mut self, mut children: Children) -> Value {
@@ -126,7 +128,10 @@ impl Lowering<'_> {
         }
         let Some(name) = children.next_if(Kind::is_name) else { return Value::None };
         let name = self.ident(&name);
-        let type_params = type_params(&mut children);
+        let mut type_params = type_params(&mut children);
+        if is_method {
+            type_params = std::mem::take(&mut self.hidden_type_params);
+        }
         let signature = self.signature(&mut children, span);
         let body = match children.next() {
             None => BodyState::External,

@@ -18,6 +18,9 @@ impl Lowering<'_> {
                 Kind::ImaginaryLiteral => ExprKind::BasicLit(LitKind::Imaginary),
                 Kind::RuneLiteral => ExprKind::BasicLit(LitKind::Rune),
                 Kind::RawString | Kind::InterpretedString => ExprKind::BasicLit(LitKind::String),
+                Kind::Identifier if self.hidden_types.contains_key(&item.span.start) => {
+                    return self.hidden_types[&item.span.start];
+                }
                 kind if kind.is_name() || kind.is_predeclared() => {
                     ExprKind::Ident(self.symbol(item.span))
                 }
@@ -98,6 +101,26 @@ impl Lowering<'_> {
             Kind::BinaryExpression => self.binary(span, children),
             _ => ExprKind::Missing,
         }
+    }
+
+    /// The grammar takes `*(*T)(x)` for a conversion to `*(*T)`, but whatever stands behind an
+    /// operand binds closer than the `*` before it: makes `(*y).f` that stands for `*y.f` the
+    /// latter, with the same nodes.
+    pub(super) fn hoist_stars(&mut self, mut kind: ExprKind, end: u32) -> ExprKind {
+        let Some(base) = base(&mut kind) else { return kind };
+        let mut stars = Vec::new();
+        while let ExprKind::Star(inner) = self.exprs[base.0 as usize].kind {
+            stars.push(*base);
+            *base = inner;
+        }
+        let operand = *base;
+        let Some((&outermost, &innermost)) = stars.first().zip(stars.last()) else { return kind };
+        for (&star, &next) in stars.iter().zip(stars[1..].iter().chain([&operand])) {
+            let start = self.exprs[next.0 as usize].span.start;
+            self.exprs[star.0 as usize].span = Span::new(start, end);
+        }
+        self.exprs[innermost.0 as usize].kind = kind;
+        ExprKind::Star(outermost)
     }
 
     fn call(&mut self, span: Span, mut children: Children) -> ExprKind {
@@ -185,6 +208,18 @@ impl Lowering<'_> {
         let key = Some(self.next_expr(&mut children, span));
         children.next_if(|kind| kind == Kind::Colon);
         Value::Element(Element { key, value: self.next_expr(&mut children, span) })
+    }
+}
+
+/// What a postfix expression is built upon.
+fn base(kind: &mut ExprKind) -> Option<&mut ExprId> {
+    match kind {
+        ExprKind::Selector { base, .. }
+        | ExprKind::Index { base, .. }
+        | ExprKind::Slice { base, .. }
+        | ExprKind::TypeAssert { base, .. }
+        | ExprKind::Call { callee: base, .. } => Some(base),
+        _ => None,
     }
 }
 

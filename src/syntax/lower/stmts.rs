@@ -24,8 +24,8 @@ impl Lowering<'_> {
     }
 
     fn stmts(&mut self, children: Children) -> Box<[StmtId]> {
-        // The terminators of a list are no statements; an empty statement is a kind of its own.
-        let is_stmt = |item: &Item| item.kind != Kind::Semicolon;
+        // Neither the terminators of a list nor empty statements say anything.
+        let is_stmt = |item: &Item| !matches!(item.kind, Kind::Semicolon | Kind::EmptyStatement);
         children.0.filter(is_stmt).map(|item| self.stmt(item)).collect()
     }
 

@@ -4,8 +4,8 @@ use crate::source::Span;
 use crate::syntax::lower::kinds::Kind;
 use crate::syntax::lower::{Children, Item, Lowering, Value};
 use crate::syntax::{
-    ArrayLen, BinaryOp, ChanDir, ExprId, ExprKind, Field, Ident, InterfaceElem, Param, Signature,
-    TypeParam, UnaryOp,
+    ArrayLen, BinaryOp, ChanDir, Expr, ExprId, ExprKind, Field, Ident, InterfaceElem, Param,
+    Signature, TypeParam, UnaryOp,
 };
 
 impl Lowering<'_> {
@@ -67,7 +67,36 @@ impl Lowering<'_> {
             (false, true) => ChanDir::Send,
             (false, false) => ChanDir::Both,
         };
-        ExprKind::ChanType { dir, element: self.next_expr(&mut children, span) }
+        let element = self.next_expr(&mut children, span);
+        match dir {
+            ChanDir::Both => self.leftmost_arrow(element),
+            _ => ExprKind::ChanType { dir, element },
+        }
+    }
+
+    /// `chan` and what follows it. The grammar reads `chan <-chan T` as channels of `<-chan T`, but
+    /// an arrow belongs to the leftmost `chan` that can have it (Go specification, "Channel
+    /// types").
+    fn leftmost_arrow(&mut self, element: ExprId) -> ExprKind {
+        let mut receiving = Vec::new();
+        let mut at = element;
+        while let ExprKind::ChanType { dir: ChanDir::Recv, element } =
+            self.exprs[at.0 as usize].kind
+        {
+            receiving.push(at);
+            at = element;
+        }
+        for (left, id) in (0..receiving.len()).rev().zip(&receiving) {
+            // The arrow goes to the type around this one, which keeps its `chan`.
+            let Expr { kind, span } = &mut self.exprs[id.0 as usize];
+            let rest = &self.bytes[span.start as usize..span.end as usize];
+            span.start += memchr::memmem::find(rest, b"chan").unwrap_or(0) as u32;
+            if let ExprKind::ChanType { dir, .. } = kind {
+                *dir = if left == 0 { ChanDir::Both } else { ChanDir::Send };
+            }
+        }
+        let dir = if receiving.is_empty() { ChanDir::Both } else { ChanDir::Send };
+        ExprKind::ChanType { dir, element }
     }
 
     /// Terms of a union, folded to the left.
@@ -120,19 +149,29 @@ impl Lowering<'_> {
         Value::TypeParams(params.into_boxed_slice())
     }
 
-    /// Gives each of `a, b T, c ...U`, and types without names, to `each`. The grammar tells names
-    /// and types apart: a name of a type is another kind of leaf.
+    /// Gives each of `a, b T, c ...U`, and types without names, to `each`. A name of a type is
+    /// another kind of leaf than a name of a parameter, but of `a, b, c, d T` with many names the
+    /// grammar takes the first for types: where one parameter has a name, all have.
     fn named_types(
         &mut self,
         children: &mut Children,
         mut each: impl FnMut(Option<Ident>, ExprId, bool),
     ) {
+        let named = children.has(Kind::Identifier);
         let mut names = Vec::new();
+        let mut is_type_next = !named;
         let mut variadic = false;
         while let Some(item) = children.next() {
             match item.kind {
-                Kind::Identifier => names.push(self.ident(&item)),
-                Kind::Ellipsis => variadic = true,
+                Kind::Ellipsis => {
+                    variadic = true;
+                    is_type_next = true;
+                }
+                Kind::Identifier => {
+                    names.push(self.ident(&item));
+                    is_type_next = true;
+                }
+                Kind::TypeIdentifier if !is_type_next => names.push(self.ident(&item)),
                 _ => {
                     let ty = self.expr(item);
                     if names.is_empty() {
@@ -140,6 +179,7 @@ impl Lowering<'_> {
                     }
                     names.drain(..).for_each(|name| each(Some(name), ty, variadic));
                     variadic = false;
+                    is_type_next = !named;
                 }
             }
         }
@@ -154,6 +194,7 @@ impl Lowering<'_> {
                     names.push(self.ident(&item));
                     continue;
                 }
+                Kind::Semicolon => continue,
                 Kind::Star => {
                     let base = self.next_expr(&mut children, item.span);
                     let span = item.span.cover(self.exprs[base.0 as usize].span);
@@ -178,9 +219,9 @@ impl Lowering<'_> {
         Value::Method(Box::new(InterfaceElem::Method { name, signature }))
     }
 
-    fn interface_elems(&mut self, mut children: Children) -> Box<[InterfaceElem]> {
+    fn interface_elems(&mut self, children: Children) -> Box<[InterfaceElem]> {
         let mut elems = Vec::new();
-        while let Some(item) = children.next() {
+        for item in children.0.filter(|item| item.kind != Kind::Semicolon) {
             elems.push(match item.value {
                 Value::Method(method) => *method,
                 _ => InterfaceElem::Embedded(self.expr(item)),

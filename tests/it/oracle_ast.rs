@@ -1,0 +1,197 @@
+//! The tree against go/parser's, on all of Go's own sources: the same nodes at the same places,
+//! and the same shape. A small Go program prints go/parser's tree as `syntax::print` prints ours.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rayon::prelude::*;
+use straggler::source::{SourceText, Span};
+use straggler::syntax::{self, DeclKind, ExprKind, File, StmtKind};
+
+/// What the oracle says of one file.
+#[derive(PartialEq, Eq)]
+struct Digest {
+    /// Hash of the printed tree.
+    tree: u64,
+    /// Sum of the hashes of all nodes with their places.
+    nodes: u64,
+    count: u64,
+}
+
+#[test]
+fn the_tree_is_that_of_go_parser() {
+    if std::env::var_os("STRAGGLER_SKIP_GO").is_some() {
+        return;
+    }
+    let goroot = PathBuf::from(go(&["env", "GOROOT"], "").trim());
+    let paths: Vec<String> = [goroot.join("src"), goroot.join("test")]
+        .iter()
+        .flat_map(|root| walkdir::WalkDir::new(root).sort_by_file_name())
+        .filter_map(|entry| entry.ok())
+        .filter(|entry| entry.file_type().is_file())
+        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "go"))
+        .map(|entry| entry.path().display().to_string())
+        .collect();
+    assert!(paths.len() > 1_000, "GOROOT has few Go files: {}", paths.len());
+    let said = go(&["run", "."], &paths.join("\n"));
+    let said: Vec<&str> = said.lines().collect();
+    assert_eq!(said.len(), paths.len());
+
+    let differing: BTreeSet<String> = said
+        .par_iter()
+        .filter_map(|line| {
+            let (path, digest) = line.split_once('\t').expect("a path and a digest");
+            let digest = parse_digest(digest)?;
+            let bytes = std::fs::read(path).expect("readable");
+            let admits_errors = expects_errors(&bytes);
+            let file = syntax::parse(SourceText::new(bytes));
+            if admits_errors {
+                return None;
+            }
+            (!file.errors.is_empty() || digest_of(&file) != digest).then(|| {
+                Path::new(path).strip_prefix(&goroot).expect("below").display().to_string()
+            })
+        })
+        .collect();
+    assert_eq!(differing, exceptions(), "differing files, and those that the documentation admits");
+}
+
+/// Whether a file of Go's own tests says that the compiler rejects it, as go/parser may not.
+fn expects_errors(bytes: &[u8]) -> bool {
+    [&b"// ERROR"[..], b"/* ERROR", b"// GC_ERROR"]
+        .iter()
+        .any(|mark| memchr::memmem::find(bytes, mark).is_some())
+}
+
+/// The output of the Go command in the oracle's module.
+fn go(args: &[&str], input: &str) -> String {
+    let missing = "no `go` on PATH: install Go, or set STRAGGLER_SKIP_GO=1 to skip this test";
+    let mut child = Command::new("go")
+        .args(args)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/ast"))
+        .env("GOWORK", "off")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect(missing);
+    child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("the oracle reads");
+    let output = child.wait_with_output().expect("the oracle ends");
+    assert!(output.status.success(), "go {args:?} failed");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// `None` for a file that is not valid Go.
+fn parse_digest(text: &str) -> Option<Digest> {
+    let mut numbers = text.split('\t').map(|number| number.parse().ok());
+    Some(Digest { tree: numbers.next()??, nodes: numbers.next()??, count: numbers.next()?? })
+}
+
+fn digest_of(file: &File) -> Digest {
+    let mut digest = Digest { tree: hash(syntax::print(file).as_bytes()), nodes: 0, count: 0 };
+    each_node(file, |text| {
+        digest.nodes = digest.nodes.wrapping_add(hash(text.as_bytes()));
+        digest.count += 1;
+    });
+    digest
+}
+
+/// FNV-1a.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Gives each node as `start-end kind`.
+fn each_node(file: &File, mut each: impl FnMut(&str)) {
+    let mut text = String::new();
+    let mut node = |span: Span, kind: &str| {
+        text.clear();
+        let _ = write!(text, "{}-{} {kind}", span.start, span.end);
+        each(&text);
+    };
+    for decl in &file.decls {
+        node(
+            decl.span,
+            match decl.kind {
+                DeclKind::Func(_) => "func",
+                DeclKind::Var(_) => "var",
+                DeclKind::Const(_) => "const",
+                DeclKind::Type(_) => "type",
+            },
+        );
+    }
+    for id in 0..file.expr_count() {
+        let expr = file.expr(syntax::ExprId(id as u32));
+        node(
+            expr.span,
+            match expr.kind {
+                ExprKind::Missing => "missing",
+                ExprKind::Ident(_) => "ident",
+                ExprKind::BasicLit(_) => "basic",
+                ExprKind::CompositeLit { .. } => "lit",
+                ExprKind::FuncLit(_) => "funclit",
+                ExprKind::Paren(_) => "paren",
+                ExprKind::Selector { .. } => "selector",
+                ExprKind::Index { .. } => "index",
+                ExprKind::Slice { .. } => "slice",
+                ExprKind::TypeAssert { .. } => "assert",
+                ExprKind::Call { .. } => "call",
+                ExprKind::Star(_) => "star",
+                ExprKind::Unary { .. } => "unary",
+                ExprKind::Binary { .. } => "binary",
+                ExprKind::ArrayType { .. } => "array",
+                ExprKind::MapType { .. } => "map",
+                ExprKind::ChanType { .. } => "chan",
+                ExprKind::FuncType(_) => "functype",
+                ExprKind::StructType(_) => "struct",
+                ExprKind::InterfaceType(_) => "interface",
+            },
+        );
+    }
+    for id in 0..file.stmt_count() {
+        let stmt = file.stmt(syntax::StmtId(id as u32));
+        node(
+            stmt.span,
+            match stmt.kind {
+                StmtKind::Missing => "missing",
+                StmtKind::Expr(_) => "exprstmt",
+                StmtKind::Send { .. } => "send",
+                StmtKind::IncDec { .. } => "incdec",
+                StmtKind::Assign { .. } => "assign",
+                StmtKind::Define { .. } => "define",
+                StmtKind::Go(_) => "go",
+                StmtKind::Defer(_) => "defer",
+                StmtKind::Return(_) => "return",
+                StmtKind::Branch { .. } => "branch",
+                StmtKind::Block(_) => "block",
+                StmtKind::If { .. } => "if",
+                StmtKind::Switch { .. } => "switch",
+                StmtKind::TypeSwitch { .. } => "typeswitch",
+                StmtKind::Select(_) => "select",
+                StmtKind::For { .. } => "for",
+                StmtKind::Range { .. } => "range",
+                // Their places are those of other nodes.
+                StmtKind::Empty | StmtKind::Labeled { .. } | StmtKind::Decl(_) => continue,
+            },
+        );
+    }
+}
+
+/// The files that the documentation lists under "Syntax exceptions".
+fn exceptions() -> BTreeSet<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ARCHITECTURE.md");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let Some((_, section)) = text.split_once("## Syntax exceptions\n") else {
+        return BTreeSet::new();
+    };
+    section
+        .lines()
+        .take_while(|line| !line.starts_with("## "))
+        .filter_map(|line| line.strip_prefix("- `")?.split_once('`'))
+        .map(|(name, _)| name.to_string())
+        .collect()
+}

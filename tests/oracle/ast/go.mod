@@ -1,0 +1,3 @@
+module straggler.invalid/oracle/ast
+
+go 1.24
