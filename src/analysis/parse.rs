@@ -44,7 +44,6 @@ fn parse_file(file: &SourceFile) -> (Arc<File>, Option<Note>) {
 fn note(file: &SourceFile, tree: &File) -> Option<Note> {
     let mut errors: Vec<(u32, &str)> =
         tree.errors.iter().map(|error| (error.span.start, error.message.as_str())).collect();
-    errors.extend(illegal(file.text.bytes()));
     if tree.package.is_none() && errors.is_empty() {
         errors.push((0, "syntax error: missing a package clause"));
     }
@@ -60,17 +59,4 @@ fn note(file: &SourceFile, tree: &File) -> Option<Note> {
         kind: NoteKind::ParseError,
         message: format!("{message}{more}; the functions around it are analysed"),
     })
-}
-
-/// The first byte that may stand nowhere in a Go file, not even in a comment (Go specification,
-/// "Source code representation"; NUL as the go command has it).
-fn illegal(bytes: &[u8]) -> Option<(u32, &'static str)> {
-    let no_text = std::str::from_utf8(bytes).err().map(|error| error.valid_up_to());
-    let nul = memchr::memchr(0, bytes);
-    let first = no_text.into_iter().chain(nul).min()?;
-    let message = match Some(first) == nul {
-        true => "illegal character NUL",
-        false => "illegal UTF-8 encoding",
-    };
-    Some((first as u32, message))
 }

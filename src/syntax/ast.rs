@@ -108,7 +108,6 @@ pub struct FuncDecl {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BodyState {
     External,
-    #[allow(dead_code, reason = "bodies are elided once relevance is known")]
     Elided(Span),
     Parsed(StmtId),
 }
@@ -118,7 +117,7 @@ pub(super) enum BodyState {
 pub enum Body {
     /// Declared without one: implemented outside Go.
     External,
-    /// It exists, but was not parsed: nothing is known of it but its place.
+    /// It exists, but was not parsed, or could not be: nothing is known of it but its place.
     Elided(Span),
     /// A [`StmtKind::Block`].
     Parsed(StmtId),

@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::source::{SourceText, Span};
+use crate::syntax::ast::BodyState;
 use crate::syntax::{
     Case, CommClause, Decl, DeclId, DeclKind, Element, Expr, ExprId, ExprKind, Field, File, Ident,
     Import, InterfaceElem, Param, Stmt, StmtId, StmtKind, Symbol, SyntaxError, TypeParam, TypeSpec,
@@ -35,6 +36,8 @@ pub(super) struct Lowering<'s> {
     bytes: &'s [u8],
     /// Where the tree's text starts in the file.
     base: u32,
+    /// Where the part of the file ends that the tree's text was taken from.
+    end: u32,
     names: FxHashMap<&'s [u8], Symbol>,
     pub(super) package: Option<Ident>,
     pub(super) imports: Vec<Import>,
@@ -91,6 +94,7 @@ impl<'s> Lowering<'s> {
         Lowering {
             bytes,
             base: 0,
+            end: 0,
             names: FxHashMap::default(),
             package: None,
             imports: Vec::new(),
@@ -106,9 +110,11 @@ impl<'s> Lowering<'s> {
         }
     }
 
-    /// Adds what `cursor` stands on; the text of its tree starts at `base` of the file.
-    pub(super) fn add(&mut self, mut cursor: TreeCursor, base: u32) {
+    /// Adds what `cursor` stands on; the text of its tree starts at `base` of the file, and of it
+    /// nothing behind `end` is in the file.
+    pub(super) fn add(&mut self, mut cursor: TreeCursor, base: u32, end: u32) {
         self.base = base;
+        self.end = end;
         self.too_deep = false;
         let table = Kind::table();
         let mut items: Vec<Item> = Vec::with_capacity(256);
@@ -135,25 +141,39 @@ impl<'s> Lowering<'s> {
         }
     }
 
+    /// As `add`, for a declaration that has errors. A function that lost its body to them is not
+    /// one that has none.
+    pub(super) fn add_broken(&mut self, cursor: TreeCursor, base: u32, end: u32) {
+        let first = self.top_level.len();
+        self.add(cursor, base, end);
+        for id in &self.top_level[first..] {
+            if let DeclKind::Func(func) = &mut self.decls[id.0 as usize].kind
+                && let BodyState::External = func.body
+            {
+                func.body = BodyState::Elided(Span::new(func.signature.span.end.min(end), end));
+            }
+        }
+    }
+
     /// Keeps the type parameters of `tree`, a type declaration made up around those of a method,
     /// for the method that is added next.
-    pub(super) fn add_hidden_type_params(&mut self, tree: &Tree, base: u32) {
-        if let Some(spec) = self.made_up_type(tree, base) {
+    pub(super) fn add_hidden_type_params(&mut self, tree: &Tree, base: u32, hidden: Span) {
+        if let Some(spec) = self.made_up_type(tree, base, hidden.end) {
             self.hidden_type_params = spec.type_params;
         }
     }
 
-    /// Keeps the type of `tree`, a type declaration made up around it, for the name that stands at
-    /// `at` in what is added next.
-    pub(super) fn add_hidden_type(&mut self, tree: &Tree, base: u32, at: u32) {
-        if let Some(spec) = self.made_up_type(tree, base) {
-            self.hidden_types.insert(at, spec.ty);
+    /// Keeps the type of `tree`, a type declaration made up around it, for the name that stands in
+    /// its place in what is added next.
+    pub(super) fn add_hidden_type(&mut self, tree: &Tree, base: u32, hidden: Span) {
+        if let Some(spec) = self.made_up_type(tree, base, hidden.end) {
+            self.hidden_types.insert(hidden.start, spec.ty);
         }
     }
 
-    fn made_up_type(&mut self, tree: &Tree, base: u32) -> Option<TypeSpec> {
+    fn made_up_type(&mut self, tree: &Tree, base: u32, end: u32) -> Option<TypeSpec> {
         let declared = self.top_level.len();
-        self.add(tree.walk(), base);
+        self.add(tree.walk(), base, end);
         self.top_level.truncate(declared);
         // The specification comes behind those inside it.
         match self.decls.pop()?.kind {
@@ -173,8 +193,8 @@ impl<'s> Lowering<'s> {
         if kind == Kind::Noise && !node.is_missing() {
             return None;
         }
-        let span =
-            Span::new(self.base + node.start_byte() as u32, self.base + node.end_byte() as u32);
+        let place = |at: usize| (self.base + at as u32).min(self.end);
+        let span = Span::new(place(node.start_byte()), place(node.end_byte()));
         if span.start == span.end && node.is_missing() {
             self.error_absent(&node, span);
             if node.is_named() {

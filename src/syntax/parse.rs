@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::source::{SourceText, Span};
+use crate::syntax::lex::{Lexer, Tok};
 use crate::syntax::lower::Lowering;
 use crate::syntax::mask::{self, Masked};
 use crate::syntax::outline::{Outline, OutlineDecl, outline, outline_by_lines};
@@ -22,10 +23,12 @@ pub fn parse(source: SourceText) -> File {
     let mut lowering = Lowering::new(&source);
     let bytes = source.bytes();
     match tree(bytes) {
-        Some(tree) if !tree.root_node().has_error() => lowering.add(tree.walk(), 0),
+        Some(tree) if !tree.root_node().has_error() => {
+            lowering.add(tree.walk(), 0, bytes.len() as u32)
+        }
         tree => recover(&mut lowering, bytes, tree.as_ref()),
     }
-    illegal_bytes(&mut lowering, bytes);
+    lowering.errors.extend(illegal_byte(bytes));
     lowering.errors.sort_by_key(|error| error.span);
     let package_start = lowering.package.map(|name| name.span.start);
     let generated = is_generated(bytes, package_start);
@@ -70,7 +73,9 @@ fn recover(lowering: &mut Lowering, bytes: &[u8], whole: Option<&Tree>) {
     let understood = whole.map(understood).unwrap_or_default();
     for decl in &outline.decls {
         match understood.get(&decl.span.start) {
-            Some(node) if node.end_byte() as u32 == decl.span.end => lowering.add(node.walk(), 0),
+            Some(node) if node.end_byte() as u32 == decl.span.end => {
+                lowering.add(node.walk(), 0, decl.span.end);
+            }
             _ => declaration(lowering, bytes, decl),
         }
     }
@@ -161,17 +166,23 @@ impl<'t> Piece<'t> {
             let absolute =
                 |span: Span| Span::new(span.start + self.span.start, span.end + self.span.start);
             if let Some(span) = masked.type_params {
-                self.with_hidden(absolute(span), b"type T", b" int\n", |tree, base| {
-                    lowering.add_hidden_type_params(tree, base);
+                let span = absolute(span);
+                self.with_hidden(span, b"type T", b" int\n", |tree, base| {
+                    lowering.add_hidden_type_params(tree, base, span);
                 });
             }
             for &span in &masked.types {
-                self.with_hidden(absolute(span), b"type T ", b"\n", |tree, base| {
-                    lowering.add_hidden_type(tree, base, absolute(span).start);
+                let span = absolute(span);
+                self.with_hidden(span, b"type T ", b"\n", |tree, base| {
+                    lowering.add_hidden_type(tree, base, span);
                 });
             }
         }
-        lowering.add(tree.walk(), self.span.start);
+        if !tree.root_node().has_error() {
+            return lowering.add(tree.walk(), self.span.start, self.span.end);
+        }
+        unclosed(lowering, self.bytes, self.span);
+        lowering.add_broken(tree.walk(), self.span.start, self.span.end);
     }
 
     /// Parses what a mask hid, as part of a declaration of its own.
@@ -188,6 +199,30 @@ impl<'t> Piece<'t> {
         if let Some(tree) = tree(&[before, text, after].concat()) {
             lower(&tree, base);
         }
+    }
+}
+
+/// Says which strings and comments are never closed: the grammar blames what comes after them.
+fn unclosed(lowering: &mut Lowering, bytes: &[u8], within: Span) {
+    let mut lexer = Lexer::new(&bytes[..within.end as usize], within.start);
+    loop {
+        let token = lexer.next();
+        let span = Span::new(token.start, token.end);
+        let text = &bytes[token.start as usize..token.end as usize];
+        let message = match (token.tok, text) {
+            (Tok::End, _) => return,
+            (Tok::Literal, [quote @ (b'"' | b'`'), rest @ ..]) if rest.last() != Some(quote) => {
+                "string not terminated"
+            }
+            (Tok::Literal, [b'\'', rest @ ..]) if rest.last() != Some(&b'\'') => {
+                "rune literal not terminated"
+            }
+            (Tok::Comment, [b'/', b'*', rest @ ..]) if !rest.ends_with(b"*/") => {
+                "comment not terminated"
+            }
+            _ => continue,
+        };
+        lowering.errors.push(SyntaxError { span, message: message.to_string() });
     }
 }
 
@@ -211,18 +246,18 @@ fn damage(tree: &Tree) -> u64 {
     }
 }
 
-/// Bytes that no Go file may have, whatever the grammar makes of them.
-fn illegal_bytes(lowering: &mut Lowering, bytes: &[u8]) {
-    let mut error = |at: usize, message: &str| {
-        let span = Span::new(at as u32, at as u32 + 1);
-        lowering.errors.push(SyntaxError { span, message: message.to_string() });
+/// The first byte that may stand nowhere in a Go file, not even in a comment (Go specification,
+/// "Source code representation"; NUL as the go command has it), whatever the grammar makes of it.
+fn illegal_byte(bytes: &[u8]) -> Option<SyntaxError> {
+    let no_text = std::str::from_utf8(bytes).err().map(|error| error.valid_up_to());
+    let nul = memchr::memchr(0, bytes);
+    let first = no_text.into_iter().chain(nul).min()?;
+    let message = match Some(first) == nul {
+        true => "illegal character NUL",
+        false => "illegal UTF-8 encoding",
     };
-    if let Some(at) = memchr::memchr(0, bytes) {
-        error(at, "illegal character NUL");
-    }
-    if let Err(invalid) = std::str::from_utf8(bytes) {
-        error(invalid.valid_up_to(), "illegal UTF-8 encoding");
-    }
+    let span = Span::new(first as u32, first as u32 + 1);
+    Some(SyntaxError { span, message: message.to_string() })
 }
 
 /// Whether a line before the package clause says that the file is generated.

@@ -191,7 +191,7 @@ fn exceptions() -> BTreeSet<String> {
     section
         .lines()
         .take_while(|line| !line.starts_with("## "))
-        .filter_map(|line| line.strip_prefix("- `")?.split_once('`'))
+        .filter_map(|line| line.strip_prefix("- `GOROOT/")?.split_once('`'))
         .map(|(name, _)| name.to_string())
         .collect()
 }

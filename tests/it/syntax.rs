@@ -111,21 +111,16 @@ switch x := (call f); _
 case true
 typeswitch v := x
 case nil (* T)
-  empty
 case (chan int) (functype ())
-  empty
 default
   (call g)
 typeswitch (call f); x
 select
 comm (<- c)
-  empty
 comm v ok := (<- d)
   (call g v)
 comm (index a i) = (<- e)
-  empty
 comm send (call f) 2
-  empty
 default
   return
 select
@@ -258,7 +253,10 @@ fn an_error_leaves_the_neighbours_alone() {
         "package p\n\nfunc extra() { } }\n\tstmt()\n\tvar local = 1\n\nvar decl = 2\n\nfunc unclosed(a int {\n\tb()\n}\n\nfunc last(a int) { c(a) }\n",
         "package p\nfunc extra ()\nvar decl = 2\nfunc unclosed (a int)\n  (call b)\nfunc last (a int)\n  (call c a)\n3:18: syntax error: `}` outside of any declaration\n9:20: syntax error: missing `)`\n",
     );
-    check("package p\n\nx := 1\n\nfunc f() {\n\ta := `never closed\n}\n\nfunc g() { y() }\n", "");
+    check(
+        "package p\n\nx := 1\n\nfunc f() {\n\ta := `never closed\n}\n\nfunc g() { y() }\n",
+        "package p\nfunc f () elided\nfunc g ()\n  (call y)\n3:1: syntax error: `x` outside of any declaration\n5:10: syntax error: unexpected `{`\n6:7: string not terminated\n",
+    );
 }
 
 #[test]
