@@ -34,8 +34,9 @@ use rustc_hash::FxHashMap;
 
 pub use fact::{
     Access, Base, Blocking, Callback, Called, Calls, Carrier, Chain, Context, ContextRole, Copying,
-    Depth, Effect, End, Ends, Fact, Filter, Kind, Model, NoReturn, NonBlocking, Order, Part, Place,
-    Producer, Pure, Resource, Shape, Share, Signature, Starter, TypeRole, TypeRoles, Wait, When,
+    Depth, Effect, End, Ends, Fact, Factory, Filter, Kind, Model, NoReturn, NonBlocking, Order,
+    Part, Place, Producer, Pure, Resource, Shape, Share, Signature, Starter, TypeRole, TypeRoles,
+    Wait, When,
 };
 pub use gate::{Bound, Gate, GoBounds, NoVersions, Versions};
 pub use name::{Direction, Name, TypeExpr};
@@ -52,6 +53,8 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("rules/catalog/std-log.toml", include_str!("../rules/catalog/std-log.toml")),
     ("rules/catalog/std-pure.toml", include_str!("../rules/catalog/std-pure.toml")),
     ("rules/catalog/x-sync.toml", include_str!("../rules/catalog/x-sync.toml")),
+    ("rules/catalog/k8s-apimachinery.toml", include_str!("../rules/catalog/k8s-apimachinery.toml")),
+    ("rules/catalog/k8s-client-go.toml", include_str!("../rules/catalog/k8s-client-go.toml")),
 ];
 
 /// What known APIs do.
@@ -81,6 +84,8 @@ pub struct Facts {
 /// A fact, with what it rests on.
 #[derive(Clone, Debug)]
 pub struct Entry {
+    /// What it speaks of: a name alone does not tell a function from a type.
+    pub about: About,
     /// What is so.
     pub fact: Fact,
     /// For which versions.
@@ -89,6 +94,23 @@ pub struct Entry {
     pub source: Arc<str>,
     /// The file of the table, and the line of the entry in it.
     pub origin: (Arc<str>, u32),
+}
+
+/// The kinds of things that a fact can speak of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum About {
+    /// A function or method.
+    Func,
+    /// A field of a struct.
+    Field,
+    /// A type.
+    Type,
+    /// A package variable.
+    Var,
+    /// All of a package.
+    Package,
+    /// Calls of one form.
+    Shape,
 }
 
 /// A team's own tables: the file that holds them.

@@ -21,6 +21,10 @@ pub enum Fact {
     Producer(Producer),
     /// `[[starter]]`
     Starter(Starter),
+    /// `[[factory]]`
+    Factory(Factory),
+    /// `[[channel]]`
+    Channel(Channel),
     /// `[[context]]`
     Context(Context),
     /// `[[type]]`
@@ -66,7 +70,7 @@ macro_rules! kinds {
 
 kinds! {
     Blocking(Blocking), NoReturn(NoReturn), Resource(Resource), Producer(Producer),
-    Starter(Starter), Context(Context), Type(TypeRoles), Access(Access), Copy(Copying),
+    Starter(Starter), Factory(Factory), Channel(Channel), Context(Context), Type(TypeRoles), Access(Access), Copy(Copying),
     Filter(Filter), Chain(Chain), Callback(Callback), Pure(Pure), NonBlocking(NonBlocking),
     Model(Model), Signature(Signature),
 }
@@ -196,6 +200,10 @@ pub struct Resource {
     /// Whether a goroutine of this process stays as long as it is not ended.
     #[serde(default)]
     pub goroutine: bool,
+    /// Whether an option (a variadic argument) can tie it to something else, so that it counts
+    /// only when none is given.
+    #[serde(default)]
+    pub without_options: bool,
 }
 
 /// What ends a resource.
@@ -240,6 +248,37 @@ pub struct Starter {
     /// Methods of the receiver that end it too.
     #[serde(default)]
     pub ended_by: Vec<Box<str>>,
+}
+
+/// A type that makes informers, starts them, and waits until they have their first answers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Factory {
+    /// Methods that start the informers asked for so far.
+    pub start: Vec<Box<str>>,
+    /// Methods that wait until the informers started so far have synced.
+    pub wait: Vec<Box<str>>,
+    /// Methods that wait until their goroutines have ended.
+    #[serde(default)]
+    pub shutdown: Vec<Box<str>>,
+}
+
+/// A channel that is there for others to wait on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// When it closes.
+    pub closes: Closes,
+}
+
+/// When a channel closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Closes {
+    /// Never.
+    Never,
+    /// When the process is told to end.
+    Signal,
 }
 
 /// A function that gives a context.

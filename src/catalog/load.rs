@@ -1,7 +1,7 @@
 //! From the text of a table to facts, entry by entry: an entry that is wrong is left out and told
 //! with its line, and never takes its neighbours down.
 //!
-//! An entry is a subject (`func`, `field`, `type`, `package` or `shape`), what the fact rests on
+//! An entry is a subject (`func`, `field`, `type`, `var`, `package` or `shape`), what the fact rests on
 //! (`source`, `module`, `since`, `until`, `go`), and the fields of its kind. The first two are
 //! the same for all kinds and are split off here, so that a kind's struct has its own fields only.
 
@@ -12,7 +12,9 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::{Bound, Catalog, Entry, Fact, Facts, Gate, GoBounds, Name, Named, Problem, Shape};
+use super::{
+    About, Bound, Catalog, Entry, Fact, Facts, Gate, GoBounds, Name, Named, Problem, Shape,
+};
 use crate::source::SourceText;
 
 /// Reads a table that comes with straggler.
@@ -63,6 +65,7 @@ struct Common {
     type_: Option<OneOrMany<Name>>,
     package: Option<OneOrMany<Box<str>>>,
     shape: Option<OneOrMany<Shape>>,
+    var: Option<OneOrMany<Name>>,
     source: Option<Box<str>>,
     module: Option<Box<str>>,
     since: Option<Bound>,
@@ -71,8 +74,9 @@ struct Common {
     go: GoBounds,
 }
 
-const COMMON: [&str; 10] =
-    ["func", "field", "type", "package", "shape", "source", "module", "since", "until", "go"];
+const COMMON: [&str; 11] = [
+    "func", "field", "type", "package", "shape", "var", "source", "module", "since", "until", "go",
+];
 
 /// A value, or a list of values of which the entry says the same.
 struct OneOrMany<T>(Vec<T>);
@@ -216,7 +220,7 @@ impl<'a> Loader<'a> {
             let part = if COMMON.contains(&&**key.get_ref()) { &mut common } else { &mut own };
             part.insert(key, value);
         }
-        let common = match read::<Common>(common, start) {
+        let mut common = match read::<Common>(common, start) {
             Ok(common) => common,
             Err(error) => return self.toml_problem(&error, start),
         };
@@ -235,7 +239,7 @@ impl<'a> Loader<'a> {
                 return self.problem(start, "an entry must name its `source`".into());
             }
         };
-        let subjects = match subjects(kind, &common) {
+        let (about, subjects) = match subjects(kind, &mut common) {
             Ok(subjects) => subjects,
             Err(message) => return self.problem(start, message),
         };
@@ -245,6 +249,7 @@ impl<'a> Loader<'a> {
                 .problem(start, "`since` and `until` need the `module` they speak of".into());
         }
         let entry = Entry {
+            about,
             fact,
             gate: Gate { module, since: common.since, until: common.until, go: common.go },
             source,
@@ -297,6 +302,8 @@ fn fact(kind: &str, own: DeTable<'_>, start: usize) -> Option<Result<Fact, toml:
         "resource" => read(own, start).map(Fact::Resource),
         "producer" => read(own, start).map(Fact::Producer),
         "starter" => read(own, start).map(Fact::Starter),
+        "factory" => read(own, start).map(Fact::Factory),
+        "channel" => read(own, start).map(Fact::Channel),
         "context" => read(own, start).map(Fact::Context),
         "type" => read(own, start).map(Fact::Type),
         "access" => read(own, start).map(Fact::Access),
@@ -313,61 +320,63 @@ fn fact(kind: &str, own: DeTable<'_>, start: usize) -> Option<Result<Fact, toml:
 }
 
 /// What a kind of entry can speak of.
-fn subjects_of(kind: &str) -> &'static [&'static str] {
+fn admitted(kind: &str) -> &'static [About] {
     match kind {
-        "resource" => &["func", "type", "shape"],
-        "blocking" | "starter" => &["func", "shape"],
-        "producer" | "type" => &["type"],
-        "access" | "signature" => &["func", "field"],
-        "pure" | "nonblocking" => &["func", "package"],
-        _ => &["func"],
+        "resource" => &[About::Func, About::Type, About::Shape],
+        "blocking" | "starter" => &[About::Func, About::Shape],
+        "producer" | "type" | "factory" => &[About::Type],
+        "channel" => &[About::Var, About::Func],
+        "access" | "signature" => &[About::Func, About::Field],
+        "pure" | "nonblocking" => &[About::Func, About::Package],
+        _ => &[About::Func],
     }
 }
 
-fn subjects(kind: &str, common: &Common) -> Result<Vec<Subject>, String> {
-    fn names(list: &Option<OneOrMany<Name>>) -> Option<Vec<Subject>> {
-        list.as_ref().map(|names| names.0.iter().cloned().map(Subject::Name).collect())
+/// The key of an entry that says what it speaks of.
+fn key(about: About) -> &'static str {
+    match about {
+        About::Func => "func",
+        About::Field => "field",
+        About::Type => "type",
+        About::Package => "package",
+        About::Shape => "shape",
+        About::Var => "var",
+    }
+}
+
+fn subjects(kind: &str, common: &mut Common) -> Result<(About, Vec<Subject>), String> {
+    fn all<T>(list: OneOrMany<T>, make: fn(T) -> Subject) -> Vec<Subject> {
+        list.0.into_iter().map(make).collect()
     }
     let given = [
-        ("func", names(&common.func)),
-        ("field", names(&common.field)),
-        ("type", names(&common.type_)),
-        (
-            "package",
-            common
-                .package
-                .as_ref()
-                .map(|paths| paths.0.iter().cloned().map(Subject::Package).collect()),
-        ),
-        (
-            "shape",
-            common
-                .shape
-                .as_ref()
-                .map(|shapes| shapes.0.iter().cloned().map(Subject::Shape).collect()),
-        ),
+        (About::Func, common.func.take().map(|list| all(list, Subject::Name))),
+        (About::Field, common.field.take().map(|list| all(list, Subject::Name))),
+        (About::Type, common.type_.take().map(|list| all(list, Subject::Name))),
+        (About::Package, common.package.take().map(|list| all(list, Subject::Package))),
+        (About::Var, common.var.take().map(|list| all(list, Subject::Name))),
+        (About::Shape, common.shape.take().map(|list| all(list, Subject::Shape))),
     ];
-    let allowed = subjects_of(kind);
-    let expected =
-        || format!("`{kind}` must say what it is about by one of: {}", allowed.join(", "));
-    let mut found = None;
-    for (key, subjects) in given {
-        let Some(subjects) = subjects else { continue };
-        if found.is_some() || !allowed.contains(&key) {
-            return Err(expected());
-        }
-        found = Some((key, subjects));
+    let mut given = given.into_iter().filter_map(|(about, list)| Some((about, list?)));
+    let (Some((about, subjects)), None) = (given.next(), given.next()) else {
+        return Err(expected_subject(kind));
+    };
+    if !admitted(kind).contains(&about) {
+        return Err(expected_subject(kind));
     }
-    let (key, subjects) = found.ok_or_else(expected)?;
     for subject in &subjects {
         if let Subject::Name(name) = subject
-            && (key == "type" && name.receiver.is_some()
-                || key == "field" && name.receiver.is_none())
+            && (about == About::Type && name.receiver.is_some()
+                || about == About::Field && name.receiver.is_none())
         {
-            return Err(format!("`{name}` is not the name of a {key}"));
+            return Err(format!("`{name}` is not the name of a {}", key(about)));
         }
     }
-    Ok(subjects)
+    Ok((about, subjects))
+}
+
+fn expected_subject(kind: &str) -> String {
+    let keys: Vec<&str> = admitted(kind).iter().copied().map(key).collect();
+    format!("`{kind}` must say what it is about by one of: {}", keys.join(", "))
 }
 
 fn named(catalog: &mut Catalog, name: Name) -> &mut Facts {
@@ -400,11 +409,12 @@ fn same_kind(a: &Entry, b: &Entry) -> bool {
 
 /// Whether two entries about one thing would both answer the same question for the same versions.
 fn says_the_same(a: &Entry, b: &Entry) -> bool {
-    let apart = match (&a.fact, &b.fact) {
-        (Fact::Resource(a), Fact::Resource(b)) => a.place != b.place,
-        (Fact::Access(a), Fact::Access(b)) => a.part != b.part || a.of != b.of,
-        (Fact::Callback(a), Fact::Callback(b)) => a.params != b.params,
-        _ => false,
-    };
+    let apart = a.about != b.about
+        || match (&a.fact, &b.fact) {
+            (Fact::Resource(a), Fact::Resource(b)) => a.place != b.place,
+            (Fact::Access(a), Fact::Access(b)) => a.part != b.part || a.of != b.of,
+            (Fact::Callback(a), Fact::Callback(b)) => a.params != b.params,
+            _ => false,
+        };
     same_kind(a, b) && !apart && a.gate.to_string() == b.gate.to_string()
 }

@@ -89,7 +89,9 @@ impl fmt::Display for Name {
 pub enum TypeExpr {
     /// `_`: any type.
     Any,
-    /// A predeclared type: `error`, `string`, `bool`, `any` ...
+    /// `...` alone, only as the last parameter: any further parameters.
+    Rest,
+    /// A predeclared type (`error`, `string`, `bool`, `any` ...) or `struct{}`.
     Predeclared(Box<str>),
     /// A declared type, `net/http.Request`.
     Named(Name),
@@ -116,7 +118,8 @@ pub enum Direction {
     Send,
 }
 
-const PREDECLARED: [&str; 22] = [
+const PREDECLARED: [&str; 23] = [
+    "struct{}",
     "any",
     "bool",
     "byte",
@@ -156,6 +159,9 @@ impl TypeExpr {
         let inner = |text: &str| TypeExpr::parse_within(text, depth).map(Box::new);
         if text == "_" {
             return Some(TypeExpr::Any);
+        }
+        if text == "..." {
+            return Some(TypeExpr::Rest);
         }
         if text == "func" {
             return Some(TypeExpr::Func);
@@ -203,6 +209,7 @@ impl fmt::Display for TypeExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TypeExpr::Any => f.write_str("_"),
+            TypeExpr::Rest => f.write_str("..."),
             TypeExpr::Func => f.write_str("func"),
             TypeExpr::Predeclared(name) => f.write_str(name),
             TypeExpr::Named(name) => write!(f, "{name}"),
@@ -281,6 +288,8 @@ mod tests {
             "...google.golang.org/grpc.CallOption",
             "chan<- []*net/url.URL",
             "func",
+            "<-chan struct{}",
+            "...",
         ] {
             assert_eq!(TypeExpr::parse(text).expect("a type").to_string(), text);
         }
