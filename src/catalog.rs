@@ -55,6 +55,15 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("rules/catalog/x-sync.toml", include_str!("../rules/catalog/x-sync.toml")),
     ("rules/catalog/k8s-apimachinery.toml", include_str!("../rules/catalog/k8s-apimachinery.toml")),
     ("rules/catalog/k8s-client-go.toml", include_str!("../rules/catalog/k8s-client-go.toml")),
+    ("rules/catalog/grpc.toml", include_str!("../rules/catalog/grpc.toml")),
+    ("rules/catalog/containerd.toml", include_str!("../rules/catalog/containerd.toml")),
+    ("rules/catalog/etcd.toml", include_str!("../rules/catalog/etcd.toml")),
+    ("rules/catalog/gin.toml", include_str!("../rules/catalog/gin.toml")),
+    ("rules/catalog/echo.toml", include_str!("../rules/catalog/echo.toml")),
+    ("rules/catalog/fiber.toml", include_str!("../rules/catalog/fiber.toml")),
+    ("rules/catalog/mux.toml", include_str!("../rules/catalog/mux.toml")),
+    ("rules/catalog/logs.toml", include_str!("../rules/catalog/logs.toml")),
+    ("rules/catalog/data.toml", include_str!("../rules/catalog/data.toml")),
 ];
 
 /// What known APIs do.
@@ -270,7 +279,7 @@ mod tests {
         );
         check(
             "[[catalog.noreturn]]\nfunc = \"a/b.Die\"\nwaits = true\n",
-            &["straggler.toml:3:1: unknown field `waits`, expected `ends`"],
+            &["straggler.toml:3:1: unknown field `waits`, expected `ends` or `through`"],
         );
         check(
             "[[catalog.noreturn]]\ntype = \"a/b.Die\"\n",

@@ -97,8 +97,10 @@ pub struct Blocking {
     /// Methods of the receiver that end the wait.
     #[serde(default)]
     pub ended_by: Vec<Box<str>>,
-    /// Where a bound on the time stands, if the call has its own.
+    /// Where a bound on the time stands, if the call has its own; zero means that there is none.
     pub timeout: Option<Place>,
+    /// The option without which it does not wait: a call of this function is among its arguments.
+    pub only_with: Option<Name>,
 }
 
 /// What a blocking call waits for.
@@ -164,6 +166,10 @@ pub struct NoReturn {
     /// What ends.
     #[serde(default)]
     pub ends: Ends,
+    /// Where the call itself does return: the methods, called on its result or on what a chain of
+    /// calls makes of it, that do not.
+    #[serde(default)]
+    pub through: Vec<Box<str>>,
 }
 
 /// What a function ends that does not return.
@@ -327,7 +333,7 @@ pub struct TypeRoles {
 pub enum TypeRole {
     /// A context: its `Done` ends waits.
     Context,
-    /// It is a context in form only: `Done` gives nil, or never closes.
+    /// It is a context in form only: its `Done` is nil, or does not close when the request ends.
     ContextInForm,
     /// It is reused for the next request once the handler has returned.
     Pooled,
@@ -409,6 +415,8 @@ pub enum Depth {
     Shallow,
     /// The header map is its own.
     Deep,
+    /// The copy may be used after the handler has returned, though it shares the request's maps.
+    Detached,
 }
 
 /// A function that makes a handler of a handler.

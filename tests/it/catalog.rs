@@ -245,6 +245,9 @@ impl Claims {
         if let Some(timeout) = &fact.timeout {
             self.place(entry, text, timeout, &["duration"]);
         }
+        if let Some(option) = &fact.only_with {
+            self.claim(entry, &["func", &option.to_string()]);
+        }
         self.methods_of_receiver(entry, text, &fact.ended_by);
     }
 
