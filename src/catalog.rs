@@ -184,6 +184,11 @@ impl Catalog {
         self.shapes.iter().map(|(shape, facts)| (shape, facts))
     }
 
+    /// The package whose facts hold for this one too, if it is another name for it.
+    pub fn same_as(&self, package: &str) -> Option<&str> {
+        self.aliases.get(package).map(|same| &**same)
+    }
+
     /// What is known of the names of one package, sorted by name.
     pub fn describe(&self, package: &str) -> Vec<(&Name, &Facts)> {
         let own = self.named.get(package);

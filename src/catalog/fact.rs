@@ -503,15 +503,15 @@ pub enum Called {
     Cleanup,
 }
 
-/// A function that does not block, starts nothing, and keeps none of its arguments once it has
-/// returned.
+/// A function that does not block other than in what it calls of its arguments, starts nothing,
+/// and keeps none of its arguments once it has returned.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pure {
     /// What of its arguments it may call before it returns.
     #[serde(default)]
     pub calls: Calls,
-    /// Whether its results may hold its arguments.
+    /// Whether its results or its receiver may hold its arguments.
     #[serde(default)]
     pub holds: bool,
     /// For a whole package: its functions and methods for which it is not so.

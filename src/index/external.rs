@@ -26,7 +26,7 @@ impl Index<'_> {
 
 fn type_of(expr: &TypeExpr) -> Type {
     match expr {
-        TypeExpr::Any | TypeExpr::Func => Type::Unknown,
+        TypeExpr::Any | TypeExpr::Rest | TypeExpr::Func => Type::Unknown,
         TypeExpr::Predeclared(name) => match universe::lookup(Symbol::new(name)) {
             Some(Predeclared::Type(ty)) => ty.clone(),
             _ => Type::Unknown,

@@ -201,7 +201,11 @@ fn named_end(
     callee: &Callee,
 ) -> Option<CallEnd> {
     let facts = calls::facts(summaries.catalog, summaries.index, callee);
-    Some(match facts.in_force::<NoReturn>(versions)?.ends {
+    let noreturn = facts.in_force::<NoReturn>(versions)?;
+    if !noreturn.through.is_empty() {
+        return None;
+    }
+    Some(match noreturn.ends {
         Ends::Panic => CallEnd::Panics,
         Ends::Process | Ends::Goroutine => CallEnd::Never,
     })

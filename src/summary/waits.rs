@@ -237,7 +237,8 @@ impl Finder<'_, '_> {
             callee => {
                 let facts = calls::facts(self.around.catalog, function.index, callee);
                 let blocking = facts.in_force::<Blocking>(self.around.versions);
-                if let Some(blocking) = blocking.filter(|blocking| blocking.when == When::Call) {
+                let waits = |fact: &&Blocking| fact.when == When::Call && fact.only_with.is_none();
+                if let Some(blocking) = blocking.filter(waits) {
                     let (cancel, timed) = self.library(at, call, blocking);
                     found.push((at, self.wait(span, What::Library(blocking.wait), cancel, timed)));
                 } else if let Callee::Func(func) = callee

@@ -128,7 +128,9 @@ fn claims(versions: &dyn Versions, wanted: impl Fn(&str) -> bool) -> String {
     let (catalog, problems) = Catalog::load(None);
     assert_eq!(problems, []);
     let mut claims = Claims(String::new());
-    for package in catalog.known_packages().into_iter().filter(|package| wanted(package)) {
+    let packages = catalog.known_packages().into_iter();
+    for package in packages.filter(|package| wanted(package) && catalog.same_as(package).is_none())
+    {
         let holds = |entry: &&Entry| entry.gate.holds(versions) != Some(false);
         for (name, facts) in catalog.describe(package) {
             for entry in facts.entries().iter().filter(holds) {

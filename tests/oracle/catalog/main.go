@@ -255,6 +255,9 @@ func checkStar(n name, obj types.Object) error {
 	if receiver == nil || obj.Pkg().Path() != n.pkg {
 		return nil
 	}
+	if _, path, _ := types.LookupFieldOrMethod(receiver.Type(), true, obj.Pkg(), n.name); len(path) > 1 {
+		return nil // promoted: both forms are in use
+	}
 	inValue := types.NewMethodSet(receiver.Type()).Lookup(obj.Pkg(), n.name) != nil
 	if n.pointer == inValue {
 		return fmt.Errorf("the star of (%s.%s).%s is wrong", n.pkg, n.receiver, n.name)
