@@ -71,8 +71,7 @@ fn prefixes(path: &str) -> impl Iterator<Item = (&str, &str)> {
 /// Finds the root of each directory's module or tree. Remembers what it has found.
 pub(super) struct Roots<'a> {
     disk: &'a Disk,
-    found: HashMap<PathBuf, Option<ModuleRoot>>,
-    has_go_mod: HashMap<PathBuf, bool>,
+    marks: HashMap<PathBuf, Mark>,
     ignored: HashMap<PathBuf, Vec<String>>,
 }
 
@@ -84,47 +83,53 @@ pub(super) struct ModuleRoot {
     pub is_module: bool,
 }
 
-/// What marks the root of a tree without go.mod, beside lock files.
-const TREE_MARKS: &[&str] = &["vendor", ".git"];
+/// What a directory holds that makes it a root, the clearest sign last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Nothing,
+    /// A vendor directory.
+    Vendor,
+    /// A lock file or `.git`.
+    Tree,
+    /// A go.mod.
+    Module,
+}
 
 impl<'a> Roots<'a> {
     pub fn new(disk: &'a Disk) -> Roots<'a> {
-        let (found, has_go_mod, ignored) = Default::default();
-        Roots { disk, found, has_go_mod, ignored }
+        Roots { disk, marks: HashMap::new(), ignored: HashMap::new() }
     }
 
-    /// The root of the module or tree that holds `dir`.
+    /// The root of the module or tree that holds `dir`. What is below a vendor directory belongs to
+    /// what vendors it, even if it has a go.mod, as older tools leave there.
     pub fn of(&mut self, dir: &Path) -> Option<ModuleRoot> {
-        if let Some(known) = self.found.get(dir) {
-            return known.clone();
-        }
-        let root = match dir.ancestors().find(|dir| self.has_go_mod(dir)) {
-            Some(dir) => Some(ModuleRoot { dir: dir.to_owned(), is_module: true }),
-            None => self.tree(dir).map(|dir| ModuleRoot { dir, is_module: false }),
-        };
-        self.found.insert(dir.to_owned(), root.clone());
-        root
+        let vendors = dir.ancestors().filter(|dir| dir.file_name().is_some_and(|n| n == "vendor"));
+        let vendoring = vendors.filter_map(Path::parent).filter(|dir| self.mark(dir) >= Mark::Tree);
+        let start = vendoring.last().unwrap_or(dir);
+        let module = start.ancestors().find(|dir| self.mark(dir) == Mark::Module);
+        let is_module = module.is_some();
+        let root = module.or_else(|| start.ancestors().find(|dir| self.mark(dir) > Mark::Nothing));
+        root.map(|dir| ModuleRoot { dir: dir.to_owned(), is_module })
     }
 
-    fn has_go_mod(&mut self, dir: &Path) -> bool {
-        if let Some(&known) = self.has_go_mod.get(dir) {
+    fn mark(&mut self, dir: &Path) -> Mark {
+        if let Some(&known) = self.marks.get(dir) {
             return known;
         }
-        let has = self.disk.is_file(&dir.join("go.mod"));
-        self.has_go_mod.insert(dir.to_owned(), has);
-        has
-    }
-
-    /// The root of a tree without go.mod. What is below a vendor directory belongs to the tree that
-    /// vendors it.
-    fn tree(&self, dir: &Path) -> Option<PathBuf> {
-        let vendors = dir.ancestors().filter(|dir| dir.file_name().is_some_and(|n| n == "vendor"));
-        let start = vendors.last().and_then(Path::parent).unwrap_or(dir);
-        let marked = |dir: &&Path| {
-            TREE_MARKS.iter().any(|mark| dir.join(mark).exists())
-                || lockfile::LOCK_FILES.iter().any(|(name, _)| self.disk.is_file(&dir.join(name)))
+        let is_file = |name: &str| self.disk.is_file(&dir.join(name));
+        let mark = if is_file("go.mod") {
+            Mark::Module
+        } else if lockfile::LOCK_FILES.iter().any(|(name, _)| is_file(name))
+            || dir.join(".git").exists()
+        {
+            Mark::Tree
+        } else if dir.join("vendor").is_dir() {
+            Mark::Vendor
+        } else {
+            Mark::Nothing
         };
-        start.ancestors().find(marked).map(Path::to_owned)
+        self.marks.insert(dir.to_owned(), mark);
+        mark
     }
 
     /// Whether an `ignore` directive of its module makes patterns walk past `dir`.
@@ -354,6 +359,7 @@ impl Reader<'_> {
         let file = self.mod_file(path, Kind::Work, &mut notes);
         let dir = path.parent().unwrap_or(path).to_owned();
         let mut members = Vec::new();
+        let mut without = Vec::new();
         for used in &file.uses {
             let member = path::clean(&dir.join(used));
             let go_mod = member.join("go.mod");
@@ -361,13 +367,20 @@ impl Reader<'_> {
                 // A member of the run makes its notes itself; the others are none of its business.
                 members.push((member, self.mod_file(&go_mod, Kind::Mod, &mut Vec::new())));
             } else {
-                notes.push(Note {
-                    path: self.display(path),
-                    line_column: None,
-                    kind: NoteKind::BadModuleFile,
-                    message: format!("`use {used}` names a directory without a go.mod; left out"),
-                });
+                without.push(format!("`use {used}`"));
             }
+        }
+        if let Some((first, more)) = without.split_first() {
+            let (others, verb) = match more.len() {
+                0 => (String::new(), "names a directory"),
+                count => (format!(" and {count} more"), "name directories"),
+            };
+            notes.push(Note {
+                path: self.display(path),
+                line_column: None,
+                kind: NoteKind::BadModuleFile,
+                message: format!("{first}{others} {verb} without a go.mod; left out"),
+            });
         }
         let vendored = self.modules_txt(&dir, &mut notes);
         Workspace { dir, file, members, vendored, notes }

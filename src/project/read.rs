@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{DirEntry, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,15 +87,19 @@ impl Disk {
         self.overlays.contains_key(path) || path.is_file()
     }
 
-    /// What Go would look at in a directory, overlays included, whatever it is. A directory that
-    /// cannot be read has nothing: the walk tells of it.
+    /// What Go would look at in a directory, overlays included, whatever it is, but for directories
+    /// that are packages with a name like `nats.go`. A directory that cannot be read has nothing:
+    /// the walk tells of it.
     pub fn go_files(&self, dir: &Path) -> BTreeSet<PathBuf> {
         let is_go = |path: &PathBuf| {
             path.file_name().is_some_and(|name| view::is_go_file(&name.to_string_lossy()))
         };
         let mut files = BTreeSet::new();
         if let Ok(entries) = std::fs::read_dir(dir) {
-            files.extend(entries.flatten().map(|entry| entry.path()).filter(is_go));
+            let named = entries.flatten().filter(|entry| is_go(&entry.path()));
+            let is_dir = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let files_only = named.filter(|entry| !is_dir(entry) || !has_go_files(&entry.path()));
+            files.extend(files_only.map(|entry| entry.path()));
         }
         let overlays = self.overlays.keys().filter(|path| path.parent() == Some(dir));
         files.extend(overlays.filter(|path| is_go(path)).cloned());
@@ -120,6 +124,12 @@ impl Disk {
         ];
         target.is_file() && !insides.iter().flatten().any(|inside| target.starts_with(inside))
     }
+}
+
+/// Whether a directory holds a file that Go looks at.
+pub(super) fn has_go_files(dir: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(dir) else { return false };
+    entries.flatten().any(|entry| view::is_go_file(&entry.file_name().to_string_lossy()))
 }
 
 fn classify(error: io::Error) -> ReadError {

@@ -176,6 +176,11 @@ impl Plan {
 /// The name of a package none of whose files has a package clause.
 const NO_NAME: &str = "_";
 
+/// In a directory with more builds than this, files that the base excludes are looked at without the
+/// others of their package, so that what a directory costs grows with its files alone. The most that
+/// Go's own tree has is 61, in `runtime`.
+const MAX_BUILDS: usize = 200;
+
 /// Parts the files of a directory into packages.
 pub(super) fn plan(files: &[ListedFile]) -> Plan {
     let mut plan = Plan::default();
@@ -195,10 +200,14 @@ pub(super) fn plan(files: &[ListedFile]) -> Plan {
     let own_of_base = builds.remove(&base).unwrap_or_default();
     let fallback = only_name(files, &own_of_base);
     let name = |at: usize| files[at].package.as_deref().unwrap_or(fallback);
+    let is_crowded = builds.len() > MAX_BUILDS;
     for (build, own) in std::iter::once((base.clone(), own_of_base)).chain(builds) {
-        let compiled: Vec<usize> = (0..files.len())
-            .filter(|&at| !files[at].apart && files[at].constraint.holds(&build))
-            .collect();
+        let compiled: Vec<usize> = match is_crowded && build != base {
+            true => own.iter().copied().collect(),
+            false => (0..files.len())
+                .filter(|&at| !files[at].apart && files[at].constraint.holds(&build))
+                .collect(),
+        };
         let names: BTreeSet<&str> = own.iter().map(|&at| name(at)).collect();
         for package in names {
             let of_name = compiled.iter().copied().filter(|&at| name(at) == package);
@@ -367,6 +376,21 @@ mod tests {
                 "never: never.go",
             ],
         );
+    }
+
+    #[test]
+    fn a_directory_with_too_many_builds_is_looked_at_file_by_file() {
+        let listed = |name: &str, source: &str| {
+            ListedFile::new(name, &header::scan(source.as_bytes()), true)
+        };
+        let tagged = |n| listed(&format!("f{n}.go"), &format!("//go:build t{n}\n\npackage p"));
+        let mut files: Vec<ListedFile> = (0..MAX_BUILDS).map(tagged).collect();
+        files.push(listed("base.go", "package p"));
+        let all: usize = plan(&files).packages.iter().map(|package| package.files.len()).sum();
+        assert_eq!(all, 2 * MAX_BUILDS + 1);
+        files.push(tagged(MAX_BUILDS));
+        let all: usize = plan(&files).packages.iter().map(|package| package.files.len()).sum();
+        assert_eq!(all, MAX_BUILDS + 2);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::LoadOptions;
 use super::modules::{self, BuildList, Roots};
 use super::path;
-use super::read::{Disk, ReadError};
+use super::read::{self, Disk, ReadError};
 use super::view;
 use crate::diagnostic::{Note, NoteKind};
 
@@ -81,7 +81,8 @@ impl Walk<'_, '_> {
                 return self.walk(&dir, pattern);
             }
         } else if !is_path(&text)
-            && let Some(dir) = self.import_path(&text).into_iter().find(|dir| has_go_files(dir))
+            && let Some(dir) =
+                self.import_path(&text).into_iter().find(|dir| read::has_go_files(dir))
         {
             self.targets.dirs.entry(dir).or_default().all = true;
             return;
@@ -192,12 +193,6 @@ impl Walk<'_, '_> {
 /// Whether patterns walk past a directory of this name.
 fn is_skipped(name: &str) -> bool {
     name == "vendor" || name == "testdata" || name.starts_with(['_', '.'])
-}
-
-/// Whether a directory holds a file that Go looks at.
-pub(super) fn has_go_files(dir: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(dir) else { return false };
-    entries.flatten().any(|entry| view::is_go_file(&entry.file_name().to_string_lossy()))
 }
 
 /// Whether an argument can only be a path of the file system: import paths do not start with a dot

@@ -327,6 +327,22 @@ fn a_tree_without_go_mod_shows_its_import_path() {
 }
 
 #[test]
+fn what_is_vendored_belongs_to_what_vendors_it() {
+    let tree = tree(&format!(
+        "{MODULE}-- vendor/a.b/c/go.mod --\nmodule a.b/c\n-- vendor/a.b/c/c.go --\npackage c\n\
+         -- vendor/a.b/d/d.go --\npackage d\n\
+         -- x/vendor/me/go.mod --\nmodule example.com/me\n-- x/vendor/me/me.go --\npackage me\n"
+    ));
+    let options = tree.options(&["vendor/a.b/c"]);
+    tree.check_options(&options, "a.b/c c: *vendor/a.b/c/c.go");
+    let snapshot = project::load(&options);
+    assert_eq!(snapshot.modules[0].path, "example.com/m");
+    assert_eq!(tree.import(&snapshot, "a.b/c", "a.b/d"), "a.b/d d: vendor/a.b/d/d.go");
+    // A directory may be called so for other reasons.
+    tree.check(&["x/vendor/me"], "example.com/me me: *x/vendor/me/me.go");
+}
+
+#[test]
 fn one_import_that_fits_by_chance_names_no_tree() {
     let tree = tree(
         "-- glide.lock --\n-- a.go --\npackage a\nimport \"github.com/pkg/errors\"\nimport \"golang.org/x/net/context\"\n\
@@ -423,7 +439,7 @@ fn what_is_no_regular_file_is_never_opened_and_told_of_once() {
     use std::os::unix::net::UnixListener;
 
     let tree = tree(&format!(
-        "{MODULE}-- a.go --\npackage m\n-- dir.go/d.go --\npackage d\n-- sub/s.go --\npackage sub\n"
+        "{MODULE}-- a.go --\npackage m\n-- dir.go/d.go --\npackage d\n-- empty.go/txt --\n-- sub/s.go --\npackage sub\n"
     ));
     let at = |path: &str| tree.root.join(path);
     let made = Command::new("mkfifo").arg(at("fifo.go")).status().expect("mkfifo runs");
@@ -441,7 +457,7 @@ fn what_is_no_regular_file_is_never_opened_and_told_of_once() {
          example.com/m/sub m: *sub/inside.go
          example.com/m/sub sub: *sub/s.go
          ! dangling.go: Unreadable: cannot be read: no such file or directory; skipped
-         ! dir.go: NotRegular: not a regular file but a directory; skipped
+         ! empty.go: NotRegular: not a regular file but a directory; skipped
          ! fifo.go: NotRegular: not a regular file but a FIFO; skipped
          ! loop.go: NotRegular: not a regular file but a loop of symbolic links; skipped
          ! socket.go: NotRegular: not a regular file but a socket; skipped
