@@ -26,6 +26,7 @@ mod gate;
 mod load;
 mod name;
 mod op;
+mod place;
 mod version;
 
 use std::sync::Arc;
@@ -33,14 +34,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 pub use fact::{
-    Access, Base, Blocking, Callback, Called, Calls, Carrier, Chain, Context, ContextRole, Copying,
-    Depth, Effect, End, Ends, Fact, Factory, Filter, Kind, Model, NoReturn, NonBlocking, Order,
-    Part, Place, Producer, Pure, Resource, Shape, Share, Signature, Starter, TypeRole, TypeRoles,
-    Wait, When,
+    Access, Blocking, Callback, Called, Calls, Chain, Channel, Closes, Context, ContextRole,
+    Copying, Depth, Effect, Ends, Fact, Factory, Filter, Kind, Model, NoReturn, NonBlocking, Order,
+    Part, Producer, Pure, Resource, Share, Signature, Starter, TypeRole, TypeRoles, Wait, When,
 };
 pub use gate::{Bound, Gate, GoBounds, NoVersions, Versions};
 pub use name::{Direction, Name, TypeExpr};
 pub use op::Op;
+pub use place::{Base, Carrier, End, Place, Shape};
 pub use version::{GoVersion, Version};
 
 /// The tables that come with straggler: path below the repository's root, and text.
@@ -177,6 +178,26 @@ impl Catalog {
     pub fn package(&self, package: &str) -> &Facts {
         let find = |package: &str| self.packages.get(package);
         find(package).or_else(|| find(self.aliases.get(package)?)).unwrap_or(&NOTHING)
+    }
+
+    /// The fact of one kind that holds for a function, or else for its whole package, for certain
+    /// with these versions: for kinds that can speak of packages.
+    pub fn covering<K: Kind>(
+        &self,
+        package: &str,
+        receiver: Option<&str>,
+        name: &str,
+        versions: &dyn Versions,
+    ) -> Option<&K> {
+        let own = self.facts(package, receiver, name).in_force::<K>(versions);
+        own.or_else(|| {
+            let fact = self.package(package).in_force::<K>(versions)?;
+            let excepted = fact.except().iter().any(|except| match except.split_once('.') {
+                Some((of, method)) => Some(of) == receiver && method == name,
+                None => receiver.is_none() && **except == *name,
+            });
+            (!excepted).then_some(fact)
+        })
     }
 
     /// Facts about calls that are known by their form alone, in the order of the tables.
@@ -323,6 +344,21 @@ mod tests {
         let facts = catalog.facts("net/http", None, "Get");
         let waits: Vec<Wait> = facts.of::<Blocking>().map(|(_, fact)| fact.wait).collect();
         assert_eq!(waits, [Wait::Rpc]);
+    }
+
+    #[test]
+    fn a_package_is_covered_but_for_exceptions() {
+        let (catalog, _) = Catalog::load(None);
+        let pure = |package, receiver, name| {
+            let fact = catalog.covering::<Pure>(package, receiver, name, &NoVersions);
+            fact.map(|pure| pure.holds)
+        };
+        assert_eq!(pure("fmt", None, "Sprintf"), Some(false));
+        assert_eq!(pure("fmt", None, "Errorf"), Some(true));
+        assert_eq!(pure("fmt", None, "Scanln"), None);
+        assert_eq!(pure("os", Some("File"), "Read"), None);
+        assert_eq!(pure("os", Some("File"), "Name"), Some(false));
+        assert_eq!(pure("net/http", None, "Get"), None);
     }
 
     #[test]

@@ -39,12 +39,8 @@ pub(super) fn keeps_nothing(
     index: &Index<'_>,
     callee: &Callee,
 ) -> bool {
-    if let Some(pure) = facts(catalog, index, callee).in_force::<Pure>(versions) {
-        return !pure.holds;
-    }
     let Some(name) = callee.qualified(index) else { return false };
-    let package = catalog.package(name.path.as_str());
-    package.in_force::<Pure>(versions).is_some_and(|pure| {
-        !pure.holds && !pure.except.iter().any(|own| **own == *name.name.as_str())
-    })
+    let receiver = name.receiver.map(|receiver| receiver.as_str());
+    let (package, name) = (name.path.as_str(), name.name.as_str());
+    catalog.covering::<Pure>(package, receiver, name, versions).is_some_and(|pure| !pure.holds)
 }
