@@ -6,6 +6,7 @@
 //! error, also when there are findings.
 
 mod progress;
+mod settings;
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -16,12 +17,10 @@ use std::time::Instant;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use crate::analysis::{self, Report};
-use crate::catalog::Catalog;
-use crate::config::Config;
-use crate::diagnostic::Confidence;
 use crate::project::{self, LoadOptions};
-use crate::rules::selection::{Selection, nearest};
+use crate::rules::selection::nearest;
 use crate::{output, rules};
+use settings::Settings;
 
 const FAILURE: u8 = 2;
 const FINDINGS: u8 = 1;
@@ -135,32 +134,22 @@ fn explain(rule: &str) -> ExitCode {
         return print(|out| output::write_page(&entry.page, out), 0);
     }
     let meant = nearest(rule, rules::registry().iter().map(|entry| entry.page.id));
-    fail(&format!("there is no rule `{rule}`{}", did_you_mean(meant)))
+    fail(&[format!("there is no rule `{rule}`{}", did_you_mean(meant))])
 }
 
 fn check(args: &CheckArgs) -> ExitCode {
     let start = Instant::now();
-    let config = Config {
-        select: args.select.clone(),
-        ignore: args.ignore.clone(),
-        min_confidence: args.min_confidence.map(|least| match least {
-            MinConfidence::Low => Confidence::Low,
-            MinConfidence::Medium => Confidence::Medium,
-            MinConfidence::High => Confidence::High,
-        }),
-    };
-    let (selection, unknown) = Selection::new(&config);
-    if let Some(name) = unknown.first() {
-        let meant = did_you_mean(name.meant);
-        return fail(&format!("there is no rule or group `{}`{meant}", name.name));
-    }
     let options = match load_options(args) {
         Ok(options) => options,
-        Err(message) => return fail(&message),
+        Err(message) => return fail(&[message]),
     };
-    let report = match run(&options, &selection, args.jobs) {
+    let settings = match settings::settings(args, &options) {
+        Ok(settings) => settings,
+        Err(messages) => return fail(&messages),
+    };
+    let report = match run(&options, &settings, args.jobs) {
         Ok(report) => report,
-        Err(message) => return fail(&message),
+        Err(message) => return fail(&[message]),
     };
     let code = match &report {
         report if report.failed() => FAILURE,
@@ -197,12 +186,12 @@ fn load_options(args: &CheckArgs) -> Result<LoadOptions, String> {
     Ok(LoadOptions::from_env(cwd, paths, goroot, |name| std::env::var_os(name)))
 }
 
-fn run(options: &LoadOptions, selection: &Selection, jobs: Option<u16>) -> Result<Report, String> {
-    let (catalog, _) = Catalog::load(None);
+fn run(options: &LoadOptions, settings: &Settings, jobs: Option<u16>) -> Result<Report, String> {
+    let Settings { selection, catalog } = settings;
     progress::shown(|progress| {
         analysis::on_threads(jobs.map(usize::from), || {
             let snapshot = project::load(options);
-            analysis::analyze(&snapshot, &catalog, selection, progress)
+            analysis::analyze(&snapshot, catalog, selection, progress)
         })
     })
 }
@@ -222,16 +211,19 @@ fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) -> Exit
 fn finish(written: io::Result<()>, code: u8) -> ExitCode {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            fail(&format!("cannot write the output: {error}"))
+            fail(&[format!("cannot write the output: {error}")])
         }
         _ => ExitCode::from(code),
     }
 }
 
-fn fail(message: &str) -> ExitCode {
+fn fail(messages: &[String]) -> ExitCode {
     tell(|out| {
         let style = anstyle::Style::new().fg_color(Some(anstyle::AnsiColor::Red.into())).bold();
-        writeln!(out, "{style}error{style:#}: {}", output::in_line(message))
+        for message in messages {
+            writeln!(out, "{style}error{style:#}: {}", output::in_line(message))?;
+        }
+        Ok(())
     });
     ExitCode::from(FAILURE)
 }

@@ -20,6 +20,7 @@ use crate::diagnostic::Note;
 use crate::source::{FileId, SourceText};
 use crate::syntax::Symbol;
 
+mod config_file;
 mod constraint;
 mod dependency;
 mod environment;
@@ -35,6 +36,7 @@ mod vendored;
 mod view;
 mod walk;
 
+pub use config_file::{ConfigFile, find_config};
 pub use dependency::{DependencySource, Importer};
 pub use view::{Build, Tests, View};
 

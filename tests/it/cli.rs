@@ -83,6 +83,29 @@ fn names_of_rules_are_checked() {
 }
 
 #[test]
+fn the_configuration_is_checked_unless_told_not_to() {
+    let module = module(&[("clean.go", CLEAN), ("sub/clean.go", CLEAN), (".git/HEAD", "")]);
+    let write = |text: &str| fs::write(module.path().join("straggler.toml"), text).expect("a file");
+    let sub = module.path().join("sub");
+    let clean = "exit 0\n! no findings in 1 file of 1 package; T\n";
+    write("ignore = ['stuck']\n");
+    check(&sub, &[], clean);
+    write("ignore = ['stuk']\n");
+    let unknown = "exit 2\n! error: there is no rule or group `stuk`; did you mean `stuck`?\n";
+    check(&sub, &[], unknown);
+    write("select = 3\n");
+    check(
+        &sub,
+        &[],
+        "exit 2\n! error: ../straggler.toml:1:10: invalid type: integer `3`, expected a sequence\n",
+    );
+    write("[[catalog.blocking]]\nfunc = 'Get'\n");
+    let output = straggler(&sub).output().expect("straggler runs");
+    assert!(seen(&output).starts_with("exit 2\n! error: ../straggler.toml:2:8: `Get` is not"));
+    check(&sub, &["--no-config"], clean);
+}
+
+#[test]
 fn bad_usage_is_an_error() {
     let module = module(&[]);
     for args in [&["--format", "xml"][..], &["--jobs", "0"], &["--frobnicate"]] {
@@ -98,7 +121,7 @@ fn bad_usage_is_an_error() {
 }
 
 #[test]
-fn flags_of_later_features_are_accepted() {
+fn flags_that_change_nothing_here_are_accepted() {
     let module = module(&[("clean.go", CLEAN)]);
     let args = ["--no-config", "--no-cache", "--color", "always", "-j", "1", "--format", "concise"];
     check(module.path(), &args, "exit 0\n");
