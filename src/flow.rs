@@ -212,6 +212,16 @@ impl Cfg {
         &self.edges[block.first_edge as usize..block.last_edge as usize]
     }
 
+    /// The only edge that leads to a block, and where it comes from.
+    pub fn only_edge_to(&self, block: BlockId) -> Option<(BlockId, Edge)> {
+        let mut all = self.blocks().flat_map(|from| {
+            let edges = self.edges_of(from).iter();
+            edges.filter(|edge| edge.to == block).map(move |&edge| (from, edge))
+        });
+        let only = all.next().filter(|_| block != Cfg::ENTRY)?;
+        all.next().is_none().then_some(only)
+    }
+
     /// How the function is left at the end of this block, if it is. Only for [`Exit::Unknown`]
     /// are there edges too.
     pub fn exit_of(&self, block: BlockId) -> Option<Exit> {

@@ -32,8 +32,10 @@ mod function;
 mod place;
 mod print;
 mod reaching;
+mod resources;
 mod results;
 mod spawns;
+mod unsettled;
 mod waits;
 
 use std::sync::{Arc, RwLock};
@@ -54,6 +56,7 @@ pub use effects::BodyEffects;
 pub use function::{At, BodyFlow, BodyId, Function};
 pub use place::{Place, Places, Root};
 pub use reaching::{Definition, Source};
+pub use resources::Resource;
 pub use results::{ContextFact, Origin};
 pub use spawns::Spawn;
 pub use waits::{Cancel, Hop, Wait, What};

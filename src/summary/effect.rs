@@ -109,6 +109,15 @@ impl Mode {
 }
 
 impl Act {
+    /// What the act is for whoever calls the body that does it: what the body returns is in
+    /// hands of which nothing is known.
+    pub(super) fn for_caller(self) -> Act {
+        match self {
+            Act::Returned(_) => Act::Passed,
+            other => other,
+        }
+    }
+
     /// Whether afterwards somebody else may know the thing, so that what becomes of it cannot be
     /// told from the function's own steps.
     pub fn escapes(self) -> bool {

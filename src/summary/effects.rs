@@ -479,7 +479,7 @@ impl Extractor<'_, '_> {
             }
             let trail = trail(location, &deed.trail);
             let mode = mode.around(deed.mode);
-            self.emit_with(at, &places, deed.act, mode, deed.always, &trail);
+            self.emit_with(at, &places, deed.act.for_caller(), mode, deed.always, &trail);
             if deed.act == Act::Called {
                 let sure = deed.always && places.only().is_some();
                 for literal in self.literals(&places) {
@@ -610,7 +610,7 @@ impl Extractor<'_, '_> {
             let Some(places) = places else { continue };
             let trail = trail(location, &deed.trail);
             let mode = mode.around(deed.mode);
-            self.emit_with(at, &places, deed.act, mode, sure && deed.always, &trail);
+            self.emit_with(at, &places, deed.act.for_caller(), mode, sure && deed.always, &trail);
         }
         if mode >= Mode::Spawned {
             let places = Places { list: captures, unknown: true };

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use straggler::catalog::{Catalog, NoVersions, Versions};
-use straggler::index::Index;
-use straggler::project::{LoadOptions, load};
-use straggler::summary::Summaries;
-use straggler::syntax::{self, File};
+use straggler::flow::{Exit, PathEnd, Step};
+use straggler::index::{FuncId, Index};
+use straggler::project::{LoadOptions, PackageId, SourceFile, load};
+use straggler::summary::{Act, At, Effect, Place, Root, Summaries};
+use straggler::syntax::{self, File, Symbol};
 
-/// Under each function of `text` that has comment lines `//= `, these are its printed summary.
-#[track_caller]
-fn check(text: &str) {
+/// Reads `text`, a file of a package, and gives it to `test`.
+fn with_package(text: &str, test: impl FnOnce(&Index<'_>, &Summaries<'_>, PackageId) + Send) {
     let root = PathBuf::from("/memory/m");
     let overlays = BTreeMap::from([
         (root.join("go.mod"), b"module m\n\ngo 1.26\n".to_vec()),
@@ -24,33 +24,100 @@ fn check(text: &str) {
     let (catalog, problems) = Catalog::load(None);
     assert!(problems.is_empty(), "{problems:?}");
     let run = || {
-        let files: Vec<Arc<File>> =
-            snapshot.files.iter().map(|file| Arc::new(syntax::parse(file.text.clone()))).collect();
+        let parse = |file: &Arc<SourceFile>| Arc::new(syntax::parse(file.text.clone()));
+        let files: Vec<Arc<File>> = snapshot.files.iter().map(parse).collect();
         let index = Index::new(&snapshot, &files, &catalog);
         let versions: Vec<&(dyn Versions + Sync)> = vec![&NoVersions; snapshot.packages.len()];
         let summaries = Summaries::new(&index, &catalog, versions);
-        let mut failures = String::new();
-        for func in &index.package(snapshot.packages[0].id).funcs {
-            let span = files[0].decl(func.decl).span;
-            let expected: String = files[0]
-                .source
-                .text(span)
-                .lines()
-                .filter_map(|line| Some(format!("{}\n", line.trim().strip_prefix("//=")?.trim())))
-                .collect();
-            let summary = summaries.of(func.id).expect("the body is there");
-            let actual = summary.print(&index, func.id);
-            if !expected.is_empty() && expected.trim() != actual.trim() {
-                failures += &format!("{}: expected\n{expected}but it is\n{actual}\n", func.name);
-            }
-        }
-        assert!(failures.is_empty(), "{failures}");
+        test(&index, &summaries, snapshot.packages[0].id);
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, run);
         if let Err(panic) = thread.expect("a thread").join() {
             std::panic::resume_unwind(panic)
         }
+    });
+}
+
+/// In each function of `text`, the comment lines `//= ` are what `print` says of it; functions
+/// without any are not asked.
+fn check_functions(
+    text: &str,
+    print: impl Fn(&Index<'_>, &Summaries<'_>, FuncId) -> String + Sync,
+) {
+    with_package(text, |index, summaries, package| {
+        let mut failures = String::new();
+        for func in &index.package(package).funcs {
+            let file = index.file_of(func.id);
+            let span = file.decl(func.decl).span;
+            let source = file.source.text(span).into_owned();
+            let expected: Vec<&str> = source
+                .lines()
+                .filter_map(|line| Some(line.trim().strip_prefix("//=")?.trim()))
+                .collect();
+            if expected.is_empty() {
+                continue;
+            }
+            let actual = print(index, summaries, func.id);
+            if expected.join("\n").trim() != actual.trim() {
+                let expected = expected.join("\n");
+                failures += &format!("{}: expected\n{expected}\nbut it is\n{actual}\n", func.name);
+            }
+        }
+        assert!(failures.is_empty(), "{failures}");
+    });
+}
+
+fn check(text: &str) {
+    check_functions(text, |index, summaries, func| {
+        summaries.of(func).expect("the body is there").print(index, func)
+    });
+}
+
+/// The results of each function that hold a goroutine.
+fn check_resources(text: &str) {
+    check_functions(text, |_, summaries, func| {
+        let lines = summaries.resources(func).into_iter().map(|resource| {
+            let names = |names: &[Symbol], separator: &str| {
+                names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(separator)
+            };
+            let (stop, ends) = (names(&resource.stop, "."), names(&resource.ends, ", "));
+            format!("{} until {stop}, ended by {ends}\n", resource.result)
+        });
+        lines.collect()
+    });
+}
+
+/// The ways out of each function on which the first result of a call of `open` is neither stopped
+/// nor in other hands.
+fn check_unsettled(text: &str) {
+    check_functions(text, |_, summaries, func| {
+        let read = summaries.read(func).expect("the body is there");
+        let file = read.function.file;
+        let mut lines = Vec::new();
+        for body in read.function.bodies() {
+            let cfg = &read.function.body(body).cfg;
+            for step in cfg.steps() {
+                let Step::Call(call) = cfg.step(step) else { continue };
+                if !file.source.text(file.expr(call).span).starts_with("open(") {
+                    continue;
+                }
+                let place = Place::root(Root::Call(call, 0));
+                let settles = |effect: &Effect| {
+                    effect.act.escapes() || effect.act == Act::Method(Symbol::new("Stop"))
+                };
+                for path in read.unsettled(At { body, step }, &place, &settles) {
+                    lines.push(match path.end {
+                        PathEnd::Exit(_, Exit::Return(stmt)) => {
+                            file.source.text(file.stmt(stmt).span).into_owned()
+                        }
+                        PathEnd::Exit(..) => "end".to_string(),
+                        PathEnd::Step(_) => "again".to_string(),
+                    });
+                }
+            }
+        }
+        lines.join("\n")
     });
 }
 
@@ -298,7 +365,6 @@ func child(ctx context.Context, b bool) context.Context {
     return ctx
 }
 func grandchild(ctx context.Context) (context.Context, error) {
-    //= ctx: returned as 0
     //= ctx: passed on
     //= result 0: plain or context.WithDeadline
     //= result 1: plain
@@ -412,6 +478,136 @@ func group(rs []*http.Request, r *http.Request) {
     go func() { defer wg.Done(); agent(r) }()
     wg.Wait()
 }
+"#,
+    );
+}
+
+#[test]
+fn goroutines_that_stay_until_a_method_is_called() {
+    check_resources(
+        r#"package m
+import ("context"; "time")
+type A struct { stop chan struct{}; work chan int }
+func (a *A) run() {
+    for {
+        select {
+        case <-a.work:
+        case <-a.stop:
+            return
+        }
+    }
+}
+func (a *A) Close() { close(a.stop) }
+func (a *A) Push(i int) { a.work <- i }
+func NewA() *A {
+    //= 0 until stop, ended by Close
+    a := &A{stop: make(chan struct{}), work: make(chan int)}
+    go a.run()
+    return a
+}
+func Wrapped() (*A, error) {
+    //= 0 until stop, ended by Close
+    return NewA(), nil
+}
+func Idle() *A {
+    //=
+    return &A{}
+}
+type B struct { ctx context.Context; cancel context.CancelFunc }
+func NewB() (*B, error) {
+    //= 0 until ctx.Done(), ended by Stop
+    ctx, cancel := context.WithCancel(context.Background())
+    b := &B{ctx: ctx, cancel: cancel}
+    go func() {
+        t := time.NewTicker(time.Second)
+        defer t.Stop()
+        for {
+            select {
+            case <-t.C:
+            case <-b.ctx.Done():
+                return
+            }
+        }
+    }()
+    return b, nil
+}
+func (b *B) Stop() { b.cancel() }
+func NewC(a *A) *A {
+    //=
+    c := &A{stop: a.stop}
+    go func() { c.work <- 1 }()
+    return c
+}
+"#,
+    );
+}
+
+#[test]
+fn ways_out_that_leave_a_thing_as_it_was_made() {
+    check_unsettled(
+        r#"package m
+type W interface { Stop(); C() chan int }
+type S struct { w W }
+func open() (W, error) { return nil, nil }
+func plain(b bool) error {
+    //= return nil
+    w, err := open()
+    if err != nil { return err }
+    if b { return nil }
+    w.Stop()
+    return err
+}
+func deferred(b bool) error {
+    //=
+    w, err := open()
+    if err != nil || w == nil { return err }
+    defer func() { w.Stop() }()
+    if b { return nil }
+    return nil
+}
+func stored(s *S) (err error) {
+    //=
+    s.w, err = open()
+    return err
+}
+func kept(s *S) {
+    //=
+    w, _ := open()
+    s.w = w
+}
+func loop(b bool) {
+    //= end
+    //= again
+    for {
+        w, err := open()
+        if err != nil { continue }
+        if b { break }
+        for range w.C() {}
+    }
+}
+func correlated(b bool) {
+    //=
+    var w W
+    if b { w, _ = open() }
+    if b { w.Stop() }
+}
+func goroutine() {
+    //=
+    w, _ := open()
+    go func() { w.Stop() }()
+}
+func helped() {
+    //=
+    w, _ := open()
+    finish(w)
+}
+func finish(w W) { w.Stop() }
+func looked() {
+    //= end
+    w, _ := open()
+    look(w)
+}
+func look(w W) { <-w.C() }
 "#,
     );
 }
