@@ -66,6 +66,8 @@ enum Mode {
     Type,
     /// A generic alias that waits for its type arguments.
     GenericAlias(DeclRef),
+    /// A generic function with the first of its type arguments.
+    Partial(Box<[Type]>),
     Builtin(Builtin),
     Package(Symbol),
     /// A declaration of a package that is not available: it may be a type or a value.

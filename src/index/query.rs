@@ -7,9 +7,12 @@
 //! * a question that is met again is a cycle; it, and every question above it on the stack, is
 //!   answered with *unknown* for good, so that the answer does not depend on where one entered;
 //! * a question too deep is answered with *unknown* this once, and nothing that rests on it is
-//!   kept, so that it can be answered when it is asked from nearer.
+//!   kept, so that it can be answered when it is asked from nearer. Until the stack is empty again
+//!   it is not asked twice, which would take for ever where two ways lead to each question.
 
 use std::cell::{Cell, RefCell};
+
+use rustc_hash::FxHashSet;
 
 use crate::source::FileId;
 use crate::syntax::DeclId;
@@ -17,7 +20,7 @@ use crate::syntax::DeclId;
 use super::{FuncId, ObjectId};
 
 /// A question about a declaration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Question {
     /// The type of an object.
     Object(ObjectId),
@@ -49,6 +52,8 @@ const MAX_LEVELS: u32 = 220;
 
 thread_local! {
     static STACK: RefCell<Vec<(Question, Outcome)>> = const { RefCell::new(Vec::new()) };
+    /// The questions of this stack, asked and left, that were cut.
+    static CUT: RefCell<FxHashSet<Question>> = RefCell::default();
     static LEVELS: Cell<u32> = const { Cell::new(0) };
     /// How often something was too deep.
     static CUTS: Cell<u64> = const { Cell::new(0) };
@@ -113,7 +118,7 @@ impl Frame {
             }
             Some(stack.len())
         })?;
-        if depth >= MAX_QUESTIONS {
+        if depth >= MAX_QUESTIONS || CUT.with_borrow(|cut| cut.contains(&question)) {
             cut();
             return None;
         }
@@ -128,6 +133,13 @@ impl Frame {
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        STACK.with_borrow_mut(|stack| stack.pop());
+        let (left, empty) = STACK.with_borrow_mut(|stack| (stack.pop(), stack.is_empty()));
+        CUT.with_borrow_mut(|cut| match left {
+            _ if empty => cut.clear(),
+            Some((question, Outcome::Cut)) => {
+                cut.insert(question);
+            }
+            _ => {}
+        });
     }
 }

@@ -106,10 +106,16 @@ pub(super) struct Inference<'a> {
 }
 
 impl<'a> Inference<'a> {
-    /// A search for the arguments of `params`, all of one declaration.
-    pub(super) fn new(index: &'a Index<'a>, params: &[Arc<TypeParam>]) -> Option<Inference<'a>> {
+    /// A search for the arguments of `params`, all of one declaration, of which the first are
+    /// given.
+    pub(super) fn new(
+        index: &'a Index<'a>,
+        params: &[Arc<TypeParam>],
+        given: &[Type],
+    ) -> Option<Inference<'a>> {
         let owner = params.first()?.owner;
-        Some(Inference { index, owner, args: vec![None; params.len()] })
+        let args = (0..params.len()).map(|at| given.get(at).cloned()).collect();
+        Some(Inference { index, owner, args })
     }
 
     /// Learns from an argument of type `argument` passed for a parameter of type `param`.
@@ -197,6 +203,11 @@ impl<'a> Inference<'a> {
     pub(super) fn apply(&self, ty: &Type) -> Type {
         let args = self.arguments();
         Substitution { owner: self.owner, args: &args }.apply(ty)
+    }
+
+    /// What was found, if it is everything.
+    pub(super) fn complete(&self) -> Option<Vec<Type>> {
+        self.args.iter().cloned().collect()
     }
 
     fn arguments(&self) -> Vec<Type> {

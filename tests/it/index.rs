@@ -315,3 +315,253 @@ func f(o *Outer, b Both) {
 "#,
     );
 }
+
+#[test]
+fn constants_have_values() {
+    check(
+        r#"
+package m
+
+type Size uint8
+
+const (
+	A = iota * 10
+	B
+	_
+	D
+)
+
+const (
+	KB Size = 1 << (iota + 4)
+	MB
+)
+
+const Name, Twice = "a\tb" + `c`, 2 * len(Name)
+
+const Big = 1 << 70 >> 68
+
+var table [D + 2]int
+
+func f(n int) {
+	_ = B                   //= B -> const m.B : untyped int = 10
+	_ = D                   //= D -> const m.D : untyped int = 30
+	_ = MB                  //= MB -> const m.MB : m.Size = 32
+	_ = ^Size(1)            //= ^Size(1) -> m.Size = 254
+	_ = Size(255) + 1       //= Size(255) + 1 -> m.Size
+	_ = Name                //= Name -> const m.Name : untyped string = "a\tbc"
+	_ = Twice               //= Twice -> const m.Twice : int = 8
+	_ = Big                 //= Big -> const m.Big : untyped int = 4
+	_ = make(chan int, 1e3) //= 1e3 -> untyped float = 1000
+	_ = len(table)          //= len(table) -> builtin len : int = 32
+	_ = 'a' + 1             //= 'a' + 1 -> untyped rune = 98
+	_ = 7 / 2 * 2.0         //= 7 / 2 -> untyped int = 3
+	_ = 1 << n              //= 1 << n -> untyped int
+	_ = n > 3               //= n > 3 -> untyped bool
+	_ = D > 3 && !false     //= D > 3 && !false -> untyped bool = true
+	_ = [...]string{4: "x", "y"} //= [...]string{4: "x", "y"} -> [6]string
+	_ = 1 / 0               //= 1 / 0 -> untyped int
+	const local = iota + 5
+	_ = local               //= local -> const : untyped int = 5
+}
+"#,
+    );
+}
+
+#[test]
+fn type_arguments_are_inferred() {
+    check(
+        r#"
+package m
+
+type Number interface{ ~int | ~float64 }
+
+type List[T any] struct {
+	head *node[T]
+	Items []T
+}
+
+type node[E any] struct {
+	value E
+	next  *node[E]
+}
+
+func (l *List[E]) Each(visit func(E) bool) {
+	for n := l.head; n != nil; n = n.next { //= n -> loopvar : *m.node[E]
+		visit(n.value) //= n.value -> field (m.node).value : E
+	}
+}
+
+type Set[K comparable] = map[K]struct{}
+
+func Map[T, U any](in []T, convert func(T) U) []U { return nil }
+func First[S ~[]E, E any](s S) (E, bool)         { var zero E; return zero, false }
+func Sum[N Number](values ...N) N                 { return values[0] }
+func Send[C ~chan E, E any](c C, e E)             { c <- e }
+func New[T any, P interface{ *T; Reset() }]() P   { return P(new(T)) }
+
+type Thing struct{}
+
+func (*Thing) Reset() {}
+
+type Names []string
+
+func use(names Names, l List[Thing]) {
+	lengths := Map(names, func(s string) int { return len(s) })
+	_ = lengths                     //= lengths -> var : []int
+	first, ok := First(names)
+	_, _ = first, ok                //= first -> var : string ;; ok -> var : bool
+	_ = Sum(1, 2.5)                 //= Sum(1, 2.5) -> calls m.Sum : float64
+	_ = Sum[int]                    //= Sum[int] -> func(...int) int
+	l.Each(nil)                     //= l.Each -> method (m.List).Each : func(func(m.Thing) bool)
+	_ = l.Items[0]                  //= l.Items[0] -> m.Thing
+	_ = l.head.next.value           //= l.head.next.value -> field (m.node).value : m.Thing
+	t := New[Thing]()
+	_ = t                           //= t -> var : *m.Thing
+	var s Set[string]
+	_ = s                           //= s -> var : map[string]struct{}
+	for x := range s {
+		_ = x                       //= x -> loopvar : string
+	}
+}
+"#,
+    );
+}
+
+#[test]
+fn ranges_and_second_results() {
+    check(
+        r#"
+package m
+
+func f(m map[string]chan int, p *[3]bool, seq func(yield func(int, error) bool), x any, u uint8) {
+	for k, v := range m {
+		_, _ = k, v         //= k -> loopvar : string ;; v -> loopvar : chan int
+	}
+	for i, b := range p {
+		_, _ = i, b         //= i -> loopvar : int ;; b -> loopvar : bool
+	}
+	for n, err := range seq {
+		_, _ = n, err       //= n -> loopvar : int ;; err -> loopvar : error
+	}
+	for i := range u {
+		_ = i               //= i -> loopvar : uint8
+	}
+	for i, r := range "é" {
+		_, _ = i, r         //= i -> loopvar : int ;; r -> loopvar : int32
+	}
+	c, present := m["x"]
+	v, open := <-c
+	s, isString := x.(string)
+	_, _, _ = c, v, s       //= c -> var : chan int ;; v -> var : int ;; s -> var : string
+	_ = present && open && isString //= open -> var : bool
+	y := new(int)
+	_ = *y                  //= *y -> int
+	func() { go f(nil, p, nil, nil, 0) }() //= func() { go f(nil, p, nil, nil, 0) }() -> calls a literal : ()
+	_ = p                   //= p -> captured param 1 : *[3]bool
+}
+"#,
+    );
+}
+
+#[test]
+fn missing_packages_have_names_and_nothing_else() {
+    check(
+        r#"
+package m
+
+import (
+	"fmt"
+	. "example.com/dotted"
+	renamed "example.com/other"
+	"example.com/go-client/v2"
+	"gopkg.in/yaml.v3"
+	"m/here"
+)
+
+type Wrapper struct {
+	*renamed.Client
+	here.Thing
+}
+
+func f(w Wrapper, c *renamed.Client, l renamed.List[int]) {
+	fmt.Println()           //= fmt.Println() -> calls fmt.Println
+	renamed.Dial(w)         //= renamed.Dial(w) -> calls example.com/other.Dial
+	client.New()            //= client -> package example.com/go-client/v2
+	yaml.Marshal(nil)       //= yaml.Marshal(nil) -> calls gopkg.in/yaml.v3.Marshal
+	Matcher()               //= Matcher() -> calls example.com/dotted.Matcher
+	c.Do()                  //= c.Do() -> calls (example.com/other.Client).Do
+	c.Field.Do()            //= c.Field.Do() -> calls unknown Do
+	w.Do()                  //= w.Do() -> calls (example.com/other.Client).Do
+	w.Run()                 //= w.Run() -> calls (m/here.Thing).Run : string
+	w.Far()                 //= w.Far() -> calls (example.com/other.Client).Far
+	_ = c                   //= c -> param 1 : *example.com/other.Client
+	_ = l                   //= l -> param 2 : example.com/other.List[int]
+	x := renamed.Value
+	x.Close()               //= x.Close() -> calls unknown Close
+	_ = here.Thing{Deep: here.Deep{}}.Far //= here.Thing{Deep: here.Deep{}}.Far -> field (m/here.Deep).Far through Deep : int
+	undeclared()            //= undeclared() -> calls unknown undeclared
+	fmt := w
+	fmt.Run()               //= fmt.Run() -> calls (m/here.Thing).Run : string
+}
+//- here/here.go
+package here
+
+type Thing struct{ Deep }
+type Deep struct{ Far int }
+
+func (Thing) Run() string { return "" }
+"#
+        .replacen("\n", "//- m.go\n", 1)
+        .as_str(),
+    );
+}
+
+#[test]
+fn declarations_that_lead_to_themselves_are_unknown() {
+    check(
+        r#"
+package m
+
+var a, b = b, a
+const c = d
+const d = c + 1
+type T U
+type U T
+type Alias = Alias
+type Loop struct{ Loop }
+type I interface{ I }
+
+func f(t T, l Loop, i I, x Alias) {
+	_ = a       //= a -> var m.a
+	_ = d       //= d -> const m.d
+	t.Method()  //= t.Method() -> calls unknown Method
+	l.field()   //= l.field() -> calls unknown field
+	i.method()  //= i.method() -> calls unknown method
+	_ = x       //= x -> param 3
+}
+"#,
+    );
+}
+
+#[test]
+fn depth_is_bounded() {
+    let nested = |open: &str, close: &str, times: usize| {
+        format!("{}1{}", open.repeat(times), close.repeat(times))
+    };
+    let mut constants = String::from("const c0 = 1\n");
+    for at in 1..5000 {
+        writeln!(constants, "const c{at} = c{} + c{}", at - 1, at - 1).unwrap();
+    }
+    let text = format!(
+        "package m\n\n{constants}\nvar x T\ntype T struct{{ next *T; f func() T }}\n\nfunc f() {{\n\
+         \t_ = {}\n\t_ = {}\n\t_ = {}\n\
+         \t_ = c4999\t//= c4999 -> const m.c4999\n\
+         \t_ = c3\t//= c3 -> const m.c3 : untyped int = 8\n\
+         \t_ = x{}\t//= x -> var m.x : m.T\n}}\n",
+        nested("(", ")", 5000),
+        nested("g(", ")", 5000),
+        nested("func() { _ = ", " }", 2000),
+        ".next".repeat(5000),
+    );
+    check(&text);
+}

@@ -36,7 +36,10 @@ impl Checker<'_> {
                 self.set_callee(node, Callee::External(name));
                 Operand::value(self.index.external_results(name))
             }
-            Mode::Value => self.call_value(node, callee, &operand.ty, args, spread),
+            Mode::Value => self.call_value(node, callee, (&operand.ty, &[]), args, spread),
+            Mode::Partial(given) => {
+                self.call_value(node, callee, (&operand.ty, &given), args, spread)
+            }
             Mode::Package(_) | Mode::GenericAlias(_) => {
                 self.arguments(args);
                 Operand::default()
@@ -48,7 +51,7 @@ impl Checker<'_> {
         &mut self,
         node: ExprId,
         callee: ExprId,
-        ty: &Type,
+        (ty, given): (&Type, &[Type]),
         args: &[ExprId],
         spread: bool,
     ) -> Operand {
@@ -61,7 +64,7 @@ impl Checker<'_> {
         if signature.type_params.is_empty() {
             return Operand::value(results(&signature));
         }
-        let instance = self.infer(&signature, &arguments, spread);
+        let instance = self.infer(&signature, given, &arguments, spread);
         self.set_type(callee, &instance);
         match &instance {
             Type::Func(signature) => Operand::value(results(signature)),
@@ -134,28 +137,29 @@ impl Checker<'_> {
         substitution.apply(&Type::Func(Arc::new(generic)))
     }
 
-    /// A generic function with some of its type arguments: the core types of constraints may tell
-    /// the others; else they are inferred when it is called.
-    pub(super) fn partly_instantiated(&self, base: &Type, given: &[Type]) -> Type {
-        let Type::Func(signature) = base else { return Type::Unknown };
-        let Some(param) = signature.type_params.first() else { return Type::Unknown };
-        let mut arguments = given.to_vec();
-        for rest in &signature.type_params[given.len()..] {
-            arguments.push(Type::Param(Arc::clone(rest)));
+    /// A generic function with some of its type arguments: the constraints may tell the others;
+    /// else they are inferred when it is called.
+    pub(super) fn partly_instantiated(&self, generic: Type, given: Vec<Type>) -> Operand {
+        let Type::Func(signature) = &generic else { return Operand::default() };
+        let Some(mut inference) = Inference::new(self.index, &signature.type_params, &given) else {
+            return Operand::default();
+        };
+        inference.constraints(&signature.type_params);
+        match inference.complete() {
+            Some(arguments) => Operand::value(self.instantiated(signature, &arguments)),
+            None => Operand { mode: Mode::Partial(given.into()), ty: generic, constant: None },
         }
-        let substitution = Substitution { owner: param.owner, args: &arguments };
-        let apply = |types: &[Type]| types.iter().map(|ty| substitution.apply(ty)).collect();
-        Type::Func(Arc::new(Signature {
-            type_params: signature.type_params.clone(),
-            params: apply(&signature.params),
-            results: apply(&signature.results),
-            variadic: signature.variadic,
-        }))
     }
 
     /// The instance of a generic function that a call with these arguments is of.
-    fn infer(&self, signature: &Signature, arguments: &[Type], spread: bool) -> Type {
-        let Some(mut inference) = Inference::new(self.index, &signature.type_params) else {
+    fn infer(
+        &self,
+        signature: &Signature,
+        given: &[Type],
+        arguments: &[Type],
+        spread: bool,
+    ) -> Type {
+        let Some(mut inference) = Inference::new(self.index, &signature.type_params, given) else {
             return Type::Unknown;
         };
         let mut untyped: Vec<(&Type, &Type)> = Vec::new();

@@ -161,8 +161,7 @@ impl Checker<'_> {
         {
             let arguments: Vec<Type> = indices.iter().map(|&index| self.ty(index)).collect();
             if arguments.len() < signature.type_params.len() {
-                // The rest is inferred by the call.
-                return Operand::value(self.partly_instantiated(&base.ty, &arguments));
+                return self.partly_instantiated(base.ty, arguments);
             }
             return Operand::value(self.instantiated(signature, &arguments));
         }

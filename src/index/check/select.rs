@@ -15,7 +15,7 @@ impl Checker<'_> {
             Mode::Package(path) => self.qualified(node, path, name),
             Mode::Type | Mode::GenericAlias(_) => self.method_expression(node, &base.ty, name),
             Mode::Value => self.member(node, &base.ty, name),
-            Mode::External(_) | Mode::Builtin(_) => Operand::default(),
+            Mode::External(_) | Mode::Builtin(_) | Mode::Partial(_) => Operand::default(),
         }
     }
 
