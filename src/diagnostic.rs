@@ -132,12 +132,16 @@ pub enum NoteKind {
     TooLarge,
     /// The file is not a regular file, and never opened blocking.
     NotRegular,
+    /// No build satisfies the file's constraints, and it is skipped.
+    NeverBuilt,
     /// The path could not be read: exit code 2.
     Unreadable,
     /// A path given on the command line does not exist: exit code 2.
     Missing,
     /// A go.mod, go.work or modules.txt that does not parse; the run goes on without it.
     BadModuleFile,
+    /// A bound on what is read of dependencies was reached; less is known than could be.
+    DependencyBound,
     /// A rule or phase panicked: exit code 2.
     InternalError,
 }

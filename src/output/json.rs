@@ -206,9 +206,11 @@ fn kind_name(kind: NoteKind) -> &'static str {
         NoteKind::ParseError => "parse-error",
         NoteKind::TooLarge => "too-large",
         NoteKind::NotRegular => "not-regular",
+        NoteKind::NeverBuilt => "never-built",
         NoteKind::Unreadable => "unreadable",
         NoteKind::Missing => "missing",
         NoteKind::BadModuleFile => "bad-module-file",
+        NoteKind::DependencyBound => "dependency-bound",
         NoteKind::InternalError => "internal-error",
     }
 }

@@ -70,6 +70,7 @@ fn exceptions(report: &Report) -> Vec<(usize, &'static str)> {
         (files_with(NoteKind::ParseError), "with syntax errors, analysed around them"),
         (files_with(NoteKind::TooLarge), "skipped as too large"),
         (files_with(NoteKind::NotRegular), "skipped as not regular"),
+        (files_with(NoteKind::NeverBuilt), "skipped as never built"),
         (files_with(NoteKind::Unreadable), "unreadable"),
         (files_with(NoteKind::Missing), "missing"),
     ];

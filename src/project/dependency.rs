@@ -266,14 +266,18 @@ impl Dependencies {
                 "the dependencies are more than {max_packages} packages or {max_bytes} bytes; \
                  the rest of them is not read"
             );
-            self.note(".".to_owned(), message);
+            self.note(String::new(), message);
         }
         exhausted
     }
 
     fn note(&self, path: String, message: String) {
-        let note =
-            Note { path: path.clone(), line_column: None, kind: NoteKind::TooLarge, message };
+        let note = Note {
+            path: path.clone(),
+            line_column: None,
+            kind: NoteKind::DependencyBound,
+            message,
+        };
         lock(&self.notes).insert(path, note);
     }
 }

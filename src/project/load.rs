@@ -118,15 +118,22 @@ fn read_directory(
 
 fn bad_constraint(file: &ReadFile, options: &LoadOptions) -> Option<Note> {
     constraint::of_file("", &file.header).1.err().filter(|_| file.wanted)?;
+    let message = "the build constraint does not parse; the file is taken to have none";
+    Some(constraint_note(file, NoteKind::ParseError, message, options))
+}
+
+/// A note at the constraint line of a file, or at its start if its name alone is the constraint.
+fn constraint_note(file: &ReadFile, kind: NoteKind, message: &str, options: &LoadOptions) -> Note {
     let line: &[u8] = if file.header.go_build.is_some() { b"//go:build" } else { b"+build" };
-    let at = memchr::memmem::find(file.text.bytes(), line).unwrap_or_default();
-    let position = file.text.position(at as u32);
-    Some(Note {
+    let has_line = file.header.go_build.is_some() || !file.header.plus_build.is_empty();
+    let found = memchr::memmem::find(file.text.bytes(), line).filter(|_| has_line);
+    let position = file.text.position(found.unwrap_or_default() as u32);
+    Note {
         path: path::display(&file.path, &options.cwd),
         line_column: Some((position.line, position.column)),
-        kind: NoteKind::ParseError,
-        message: "the build constraint does not parse; the file is taken to have none".to_owned(),
-    })
+        kind,
+        message: message.to_owned(),
+    }
 }
 
 /// The snapshot as it grows, directory by directory.
@@ -154,8 +161,12 @@ impl Assembly {
             .map(|file| ListedFile::new(&name(&file.path), &file.header, file.wanted))
             .collect();
         let plan = view::plan(&listed);
-        let never = plan.never_built.iter().filter(|&&at| files[at].wanted).count();
-        (0..never).for_each(|_| self.skip(Skip::NeverBuilt));
+        let never_built = plan.never_built.iter().map(|&at| &files[at]);
+        for file in never_built.filter(|file| file.wanted) {
+            let message = "no build satisfies the constraints of its name and lines; skipped";
+            self.notes.push(constraint_note(file, NoteKind::NeverBuilt, message, options));
+            self.skip(Skip::NeverBuilt);
+        }
 
         let of_root = root.map(|root| self.resolved.of_root[&root.dir]);
         let module = of_root.map(|(module, _)| module);

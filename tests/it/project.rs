@@ -133,6 +133,7 @@ fn each_file_is_reported_from_one_view() {
          example.com/m main (linux/amd64, tags ignore): *gen.go
          example.com/m m (windows/amd64): a.go *a_windows.go *b_windows.go bad.go
          ! bad.go:2: ParseError: the build constraint does not parse; the file is taken to have none
+         ! never.go:1: NeverBuilt: no build satisfies the constraints of its name and lines; skipped
          found 8, skipped {NeverBuilt: 1}",
     );
 }
