@@ -7,10 +7,12 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Ends, NoReturn, Versions};
 use crate::flow::{CallEnd, Exit, Step};
-use crate::index::{Builtin, Callee, FuncId};
+use crate::index::{Builtin, Callee, FuncId, LocalKind};
+use crate::source::Location;
+use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::effects::{self, Surroundings};
 use crate::summary::function::{BodyId, Function};
-use crate::summary::place::Root;
+use crate::summary::place::{Place, Root};
 use crate::summary::{Read, Summaries, Summary, calls, results, waits};
 use crate::syntax::{Body, DeclKind, ExprId, ExprKind, Node, StmtId};
 
@@ -185,14 +187,38 @@ fn read<'a>(
     let deeds = bodies[BodyId::OWN.0 as usize].deeds.iter().filter(|deed| {
         matches!(deed.place.root, Root::Receiver | Root::Param(_) | Root::Global(_))
     });
+    let mut deeds: Vec<Deed> = deeds.cloned().collect();
+    if function.bodies().any(|body| function.body(body).cfg.incomplete()) {
+        deeds.extend(unknown_deeds(&function));
+    }
     let summary = Summary {
         ending: ending(&function),
-        deeds: deeds.cloned().collect(),
+        deeds,
         waits: waits::summarise(&waits[BodyId::OWN.0 as usize]),
         results: results::origins(&function, &around),
         contexts: results::contexts(&function, &around),
     };
     Some(Arc::new(Read { function, summary: Arc::new(summary), bodies, waits }))
+}
+
+/// In a body that is not understood as a whole anything may be done with what it is given.
+fn unknown_deeds(function: &Function<'_>) -> impl Iterator<Item = Deed> {
+    let declared = function.info.locals().iter().filter(|local| local.owner.is_none());
+    declared.filter_map(|local| {
+        let root = match local.kind {
+            LocalKind::Receiver => Root::Receiver,
+            LocalKind::Param(index) => Root::Param(index),
+            _ => return None,
+        };
+        let location = Location { file: function.file_id, span: local.span };
+        Some(Deed {
+            place: Place::root(root),
+            act: Act::Passed,
+            mode: Mode::Now,
+            always: false,
+            trail: vec![location],
+        })
+    })
 }
 
 fn named_end(

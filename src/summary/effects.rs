@@ -96,6 +96,10 @@ impl Extractor<'_, '_> {
         let function = self.function;
         let file = function.file;
         let step = function.step(at);
+        let called = step.call(file).and_then(|call| match file.expr(call).kind {
+            ExprKind::Call { callee, .. } => Some(file.unparen(callee)),
+            _ => None,
+        });
         step.for_each_operand(file, &mut |expr| {
             if let ExprKind::CompositeLit { elements, .. } = &file.expr(expr).kind {
                 for element in elements {
@@ -103,6 +107,9 @@ impl Extractor<'_, '_> {
                 }
             }
             self.field(at, expr);
+            if Some(expr) != called {
+                self.method_value(at, expr);
+            }
         });
         match step {
             Step::Call(call) => self.call(at, call, Mode::Now),
@@ -146,6 +153,29 @@ impl Extractor<'_, '_> {
             | Step::Declare(_)
             | Step::Bind(_)
             | Step::Missing(_) => {}
+        }
+    }
+
+    /// `x.m` without a call: whoever gets the value can call the method.
+    fn method_value(&mut self, at: At, expr: ExprId) {
+        let ExprKind::Selector { base, .. } = self.function.file.expr(expr).kind else { return };
+        let is_bound = match self.function.info.resolve(expr) {
+            Def::Method(_, selection) | Def::InterfaceMethod(selection) => !selection.expression,
+            // Whether it is a field is told by its type, or by the catalog.
+            Def::External(name) => {
+                name.receiver.is_some()
+                    && matches!(self.function.info.type_of(expr), Type::Func(_) | Type::Unknown)
+                    && super::calls::named(self.around.catalog, *name)
+                        .of::<Access>()
+                        .next()
+                        .is_none()
+            }
+            _ => false,
+        };
+        if is_bound {
+            let mut places = self.function.object_places(at, base);
+            places.unknown = true;
+            self.emit_with(at, &places, Act::Captured, Mode::Later, false, &[]);
         }
     }
 

@@ -258,10 +258,8 @@ impl Trace<'_, '_> {
             self.place(Root::Local(local), path, found);
             return;
         }
-        let Some(definitions) = function.reaching(local, at) else {
-            found.unknown = true;
-            return;
-        };
+        let (definitions, complete) = function.reaching(local, at);
+        found.unknown |= !complete;
         for definition in definitions {
             let key = (local, definition.at);
             if self.seen.contains(&key) {

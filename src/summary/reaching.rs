@@ -1,6 +1,8 @@
 //! Reaching definitions: which assignments can have given a variable the value that it has at a
 //! step.
 
+use std::ops::Range;
+
 use crate::flow::{EdgeKind, Forward, Solution, Step, StepId};
 use crate::index::{LocalId, LocalKind, Type};
 use crate::summary::function::{At, Function, is_given};
@@ -40,9 +42,21 @@ pub(super) struct Reaching {
     solution: Option<Solution<Vec<u64>>>,
     /// The definitions of this body that the bits stand for.
     tracked: Vec<u32>,
-    /// For each step that defines, the bits to clear and to set.
-    changes: Vec<(StepId, Vec<u32>, Vec<u32>)>,
+    /// The definitions of this body, in order of steps.
+    changes: Vec<Change>,
 }
+
+/// A step that defines a variable.
+struct Change {
+    step: StepId,
+    /// The bits of all definitions of the variable.
+    rivals: Range<u32>,
+    /// The bit of this one.
+    bit: u32,
+}
+
+/// How many steps of one block are gone through to see what reaches a step.
+const MAX_REPLAY: u32 = 4096;
 
 /// Finds all definitions of all locals.
 pub(super) fn collect(function: &mut Function<'_>) {
@@ -82,21 +96,25 @@ pub(super) fn solve(function: &mut Function<'_>) {
         if tracked.is_empty() {
             continue;
         }
-        let mut changes: Vec<(StepId, Vec<u32>, Vec<u32>)> = Vec::new();
+        let mut changes: Vec<Change> = Vec::new();
         let mut entry = vec![0u64; tracked.len().div_ceil(64)];
-        for (bit, &definition) in tracked.iter().enumerate() {
-            let local = function.definitions[definition as usize].local;
-            let Some(at) = function.definitions[definition as usize].at else {
-                set(&mut entry, bit as u32);
-                continue;
-            };
-            let rivals = tracked
-                .iter()
-                .enumerate()
-                .filter(|(_, rival)| function.definitions[**rival as usize].local == local);
-            changes.push((at.step, rivals.map(|(bit, _)| bit as u32).collect(), vec![bit as u32]));
+        let mut first = 0;
+        let same = |a: &u32, b: &u32| {
+            function.definitions[*a as usize].local == function.definitions[*b as usize].local
+        };
+        for of_local in tracked.chunk_by(same) {
+            let rivals = first..first + of_local.len() as u32;
+            first = rivals.end;
+            for (bit, &definition) in rivals.clone().zip(of_local) {
+                match function.definitions[definition as usize].at {
+                    None => set(&mut entry, bit),
+                    Some(at) => {
+                        changes.push(Change { step: at.step, rivals: rivals.clone(), bit });
+                    }
+                }
+            }
         }
-        changes.sort_by_key(|(step, ..)| *step);
+        changes.sort_by_key(|change| change.step);
         let analysis = Analysis { entry, changes: &changes };
         let solution = function.body(body).cfg.solve(&analysis);
         function.bodies[body.0 as usize].reaching = Reaching { solution, tracked, changes };
@@ -115,22 +133,31 @@ fn follows_flow(function: &Function<'_>, local: LocalId) -> bool {
 }
 
 impl Function<'_> {
-    /// The definitions that can have given `local` the value that it has right before a step.
-    /// `None` if others than assignments by name may have changed it.
-    pub(super) fn reaching(&self, local: LocalId, at: At) -> Option<Vec<&Definition>> {
-        if *self.addressed.get(local.0 as usize)? {
-            return None;
-        }
+    /// The definitions that can have given `local` the value that it has right before a step, and
+    /// whether the value can come from nowhere else: where the address of a variable is taken,
+    /// others than assignments by name may change it.
+    pub(super) fn reaching(&self, local: LocalId, at: At) -> (Vec<&Definition>, bool) {
         let all = &self.by_local[local.0 as usize];
         let definitions = |chosen: &[u32]| {
             chosen.iter().map(|&definition| &self.definitions[definition as usize]).collect()
         };
-        if all.len() <= 1 || !follows_flow(self, local) {
-            return Some(definitions(all));
+        if self.addressed[local.0 as usize] {
+            return (definitions(all), false);
         }
+        if all.len() <= 1 || !follows_flow(self, local) {
+            return (definitions(all), true);
+        }
+        match self.reaching_from_owner(local, at) {
+            Some(chosen) => (definitions(&chosen), true),
+            None => (definitions(all), false),
+        }
+    }
+
+    fn reaching_from_owner(&self, local: LocalId, at: At) -> Option<Vec<u32>> {
+        let all = &self.by_local[local.0 as usize];
         let owner = self.owner(local)?;
         if owner == at.body {
-            return Some(definitions(&self.reaching_here(local, at)?));
+            return self.reaching_here(local, at);
         }
         // A literal sees what was assigned when it was made, and all that comes later.
         let made = self
@@ -147,12 +174,16 @@ impl Function<'_> {
             }
         }
         chosen.sort_unstable();
-        Some(definitions(&chosen))
+        Some(chosen)
     }
 
     fn reaching_here(&self, local: LocalId, at: At) -> Option<Vec<u32>> {
         let body = self.body(at.body);
         let reaching = &body.reaching;
+        let first = body.cfg.steps_of(body.cfg.block_of(at.step)).next()?;
+        if at.step.0 - first.0 > MAX_REPLAY {
+            return None;
+        }
         let analysis = Analysis { entry: Vec::new(), changes: &reaching.changes };
         let bits = reaching.solution.as_ref()?.before(&body.cfg, &analysis, at.step)?;
         Some(
@@ -170,7 +201,7 @@ impl Function<'_> {
 
 struct Analysis<'r> {
     entry: Vec<u64>,
-    changes: &'r [(StepId, Vec<u32>, Vec<u32>)],
+    changes: &'r [Change],
 }
 
 impl Forward for Analysis<'_> {
@@ -190,10 +221,10 @@ impl Forward for Analysis<'_> {
     }
 
     fn step(&self, state: &mut Vec<u64>, step: StepId) {
-        let first = self.changes.partition_point(|(at, ..)| *at < step);
-        for (_, cleared, added) in self.changes[first..].iter().take_while(|(at, ..)| *at == step) {
-            cleared.iter().for_each(|&bit| clear(state, bit));
-            added.iter().for_each(|&bit| set(state, bit));
+        let first = self.changes.partition_point(|change| change.step < step);
+        for change in self.changes[first..].iter().take_while(|change| change.step == step) {
+            change.rivals.clone().for_each(|bit| clear(state, bit));
+            set(state, change.bit);
         }
     }
 }

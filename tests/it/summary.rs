@@ -411,6 +411,7 @@ func agent(r *http.Request) string {
     return r.UserAgent() + r.Header.Get("x")
 }
 func path(r *http.Request) string {
+    //= r: captured, later
     //= result 0: plain
     return r.Method + r.URL.Path
 }
@@ -608,6 +609,30 @@ func looked() {
     look(w)
 }
 func look(w W) { <-w.C() }
+func value() func() {
+    //=
+    w, _ := open()
+    return w.Stop
+}
+func addressed() {
+    //=
+    w, _ := open()
+    fill(&w)
+    w.Stop()
+}
+func fill(w *W) {}
+func method() {
+    //=
+    w, _ := open()
+    stop := w.Stop
+    defer stop()
+}
+func broken() {
+    //=
+    w, _ := open()
+    half(w)
+}
+func half(w W) { x := ; }
 "#,
     );
 }
