@@ -13,6 +13,7 @@ mod constant;
 mod declare;
 mod def;
 mod external;
+mod form;
 mod identical;
 mod lookup;
 mod package;

@@ -7,7 +7,7 @@ use crate::syntax::{ChanDir, Symbol};
 
 use super::check::external_type;
 use super::universe::{self, Predeclared};
-use super::{Index, QualifiedName, Type};
+use super::{Index, QualifiedName, Struct, Type};
 
 impl Index<'_> {
     /// The results of a call to a function or method whose package is not available.
@@ -24,9 +24,12 @@ impl Index<'_> {
     }
 }
 
-fn type_of(expr: &TypeExpr) -> Type {
+pub(super) fn type_of(expr: &TypeExpr) -> Type {
     match expr {
         TypeExpr::Any | TypeExpr::Rest | TypeExpr::Func => Type::Unknown,
+        TypeExpr::Predeclared(name) if &**name == "struct{}" => {
+            Type::Struct(Arc::new(Struct { fields: Box::new([]), path: Symbol::new("") }))
+        }
         TypeExpr::Predeclared(name) => match universe::lookup(Symbol::new(name)) {
             Some(Predeclared::Type(ty)) => ty.clone(),
             _ => Type::Unknown,
