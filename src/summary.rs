@@ -23,6 +23,7 @@
 //! the catalog.
 
 mod always;
+mod arguments;
 mod calls;
 mod components;
 mod context;

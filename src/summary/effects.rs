@@ -9,9 +9,10 @@ use crate::flow::{BlockId, EdgeKind, Step};
 use crate::index::{Builtin, Callee, Def, FuncId, Type};
 use crate::source::{Location, Span};
 use crate::summary::Summary;
+use crate::summary::arguments::Arguments;
 use crate::summary::effect::{Act, Deed, Effect, Guard, Mode};
 use crate::summary::function::{At, BodyId, Function};
-use crate::summary::place::{Place, Places, Root};
+use crate::summary::place::{MAX_PATH, Place, Places, Root};
 use crate::summary::spawns::Spawn;
 use crate::syntax::{ExprId, ExprKind, StmtId, StmtKind, Symbol};
 
@@ -65,14 +66,6 @@ struct Extractor<'e, 'a> {
     found: Vec<Effect>,
     /// Literals that have been handed on at the present step, so that a ring of literals ends.
     escaping: FxHashSet<ExprId>,
-}
-
-/// What a call is given.
-struct Arguments {
-    receiver: Option<Places>,
-    params: Vec<Places>,
-    /// The parameter that takes all further arguments.
-    variadic: Option<u32>,
 }
 
 impl Extractor<'_, '_> {
@@ -322,17 +315,11 @@ impl Extractor<'_, '_> {
 
     /// An act on the value of an expression.
     fn value(&mut self, at: At, expr: ExprId, act: Act) {
-        if self.is_plain(expr) {
+        if self.function.is_plain(expr) {
             return;
         }
         let places = self.function.places(at, expr);
         self.emit_all(at, &places, act);
-    }
-
-    /// Whether the value of an expression is a number, a string or the like, which has no identity.
-    fn is_plain(&self, expr: ExprId) -> bool {
-        let ty = self.function.info.type_of(expr);
-        ty.is_error() || matches!(self.function.index.underlying(ty), Type::Basic(_))
     }
 
     /// An act on a channel. What is done to `x.C()` is also done to the part `C()` of `x`, since
@@ -376,12 +363,13 @@ impl Extractor<'_, '_> {
         let function = self.function;
         let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else { return };
         let location = self.location(function.file.expr(call).span);
-        let arguments = self.arguments(at, callee, args);
+        let arguments = Arguments::of(function, at, callee, args);
         let callee_expr = function.file.unparen(callee);
-        if let (Some(receiver), ExprKind::Selector { name, .. }) =
-            (&arguments.receiver, &function.file.expr(callee_expr).kind)
-        {
-            self.emit_with(at, receiver, Act::Method(name.name), mode, true, &[]);
+        if let ExprKind::Selector { name, .. } = function.file.expr(callee_expr).kind {
+            let embedded = arguments.receiver.as_ref().filter(|_| arguments.is_promoted());
+            for places in arguments.object.iter().chain(embedded) {
+                self.emit_with(at, places, Act::Method(name.name), mode, true, &[]);
+            }
         }
         self.touches(at, function.info.callee(call), &arguments, mode);
         match function.info.callee(call) {
@@ -422,52 +410,6 @@ impl Extractor<'_, '_> {
         }
     }
 
-    fn arguments(&self, at: At, callee: ExprId, args: &[ExprId]) -> Arguments {
-        let function = self.function;
-        let callee = function.file.unparen(callee);
-        let base = match function.file.expr(callee).kind {
-            ExprKind::Selector { base, .. } => Some(base),
-            _ => None,
-        };
-        let is_expression = match function.info.resolve(callee) {
-            Def::Method(_, selection) | Def::InterfaceMethod(selection) => {
-                Some(selection.expression)
-            }
-            Def::External(name) if name.receiver.is_some() => Some(false),
-            _ => None,
-        };
-        let places = |expr: ExprId| match self.is_plain(expr) {
-            true => Places::default(),
-            false => function.places(at, expr),
-        };
-        let (receiver, rest) = match (is_expression, args) {
-            (Some(false), _) => (base.map(|base| self.receiver_places(at, callee, base)), args),
-            (Some(true), [first, rest @ ..]) => (Some(places(*first)), rest),
-            _ => (None, args),
-        };
-        let variadic = match function.info.type_of(callee) {
-            Type::Func(signature) if signature.variadic => {
-                (signature.params.len() as u32).checked_sub(1)
-            }
-            _ => None,
-        };
-        Arguments { receiver, params: rest.iter().map(|&arg| places(arg)).collect(), variadic }
-    }
-
-    /// What a method is called on: the embedded part of it that declares the method counts as
-    /// the whole, since ending the one ends the other for those who hold it.
-    fn receiver_places(&self, at: At, callee: ExprId, base: ExprId) -> Places {
-        let path = match self.function.info.resolve(callee) {
-            Def::Method(_, selection) | Def::InterfaceMethod(selection) => &selection.path[..],
-            _ => &[],
-        };
-        let mut places = self.function.object_places(at, base);
-        for place in &mut places.list {
-            place.path.extend_from_slice(path);
-        }
-        places
-    }
-
     fn builtin(&mut self, at: At, builtin: Builtin, arguments: &Arguments, mode: Mode) {
         match (builtin, &arguments.params[..]) {
             (Builtin::Close, [channel]) => {
@@ -498,9 +440,7 @@ impl Extractor<'_, '_> {
             let places = match deed.place.root {
                 Root::Receiver => arguments.receiver.clone(),
                 Root::Param(index) => arguments.param(index),
-                Root::Global(_) => {
-                    Some(Places { list: vec![Place::root(deed.place.root)], unknown: false })
-                }
+                Root::Global(_) => Some(Places::from(Place::root(deed.place.root))),
                 _ => None,
             };
             let Some(mut places) = places else { continue };
@@ -558,7 +498,7 @@ impl Extractor<'_, '_> {
     }
 
     fn emit(&mut self, at: At, place: Place, act: Act, sure: bool) {
-        let places = Places { list: vec![place], unknown: false };
+        let places = Places::from(place);
         self.emit_with(at, &places, act, Mode::Now, sure, &[]);
     }
 
@@ -573,6 +513,15 @@ impl Extractor<'_, '_> {
     ) {
         let sure = sure && places.only().is_some();
         for place in &places.list {
+            if place.path.len() > MAX_PATH {
+                // Something is done to a part of a thing that has no name here.
+                let mut whole = place.clone();
+                whole.path.truncate(MAX_PATH);
+                let trail = trail.to_vec();
+                let act = Act::Passed;
+                self.found.push(Effect { at, place: whole, act, mode, sure: false, trail });
+                continue;
+            }
             self.found.push(Effect {
                 at,
                 place: place.clone(),
@@ -635,7 +584,7 @@ impl Extractor<'_, '_> {
                         places
                     })
                 }
-                _ => Some(Places { list: vec![deed.place], unknown: false }),
+                _ => Some(Places::from(deed.place)),
             };
             let Some(places) = places else { continue };
             let trail = trail(location, &deed.trail);
@@ -659,7 +608,9 @@ impl Extractor<'_, '_> {
         for step in cfg.steps() {
             cfg.step(step).for_each_operand(function.file, &mut |expr| {
                 let Some(local) = function.variable(expr) else { return };
-                if function.owner(local).is_none_or(|owner| owner >= body) || self.is_plain(expr) {
+                if function.owner(local).is_none_or(|owner| owner >= body)
+                    || self.function.is_plain(expr)
+                {
                     return;
                 }
                 for place in function.places(At { body, step }, expr).list {
@@ -685,18 +636,6 @@ impl Extractor<'_, '_> {
 
     fn location(&self, span: Span) -> Location {
         Location { file: self.function.file_id, span }
-    }
-}
-
-impl Arguments {
-    /// The arguments for a parameter: several for a variadic one.
-    fn param(&self, index: u32) -> Option<Places> {
-        let rest = self.params.get(index as usize..)?;
-        let mut all = rest.first()?.clone();
-        if self.variadic == Some(index) {
-            rest[1..].iter().for_each(|more| all.merge(more));
-        }
-        Some(all)
     }
 }
 

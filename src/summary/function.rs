@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::flow::{CallEnd, Cfg, Step, StepId};
-use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, LocalKind};
+use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, LocalKind, Type};
 use crate::source::FileId;
 use crate::summary::reaching::{self, Definition, Reaching, Source};
 use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, StmtId, StmtKind};
@@ -156,6 +156,12 @@ impl<'a> Function<'a> {
             Def::Local(local) if self.info.local(*local).kind.is_variable() => Some(*local),
             _ => None,
         }
+    }
+
+    /// Whether the value of an expression is a number, a string or the like, which has no identity.
+    pub(super) fn is_plain(&self, expr: ExprId) -> bool {
+        let ty = self.info.type_of(expr);
+        ty.is_error() || matches!(self.index.underlying(ty), Type::Basic(_))
     }
 
     fn add_body(

@@ -58,8 +58,9 @@ pub struct Places {
 const MAX_PLACES: usize = 8;
 /// How many assignments and operands are followed from an expression.
 const MAX_STEPS: u32 = 256;
-/// How many fields a place has at most.
-const MAX_PATH: usize = 4;
+/// How many fields a place has at most. Functions that walk a tree of structs call themselves on
+/// ever longer paths, so that the number of places grows with a power of this.
+pub(super) const MAX_PATH: usize = 3;
 
 impl Place {
     /// The thing at the root itself.
@@ -70,6 +71,13 @@ impl Place {
     /// Whether `self` is `outer` or a part of it.
     pub fn is_within(&self, outer: &Place) -> bool {
         self.root == outer.root && self.path.starts_with(&outer.path)
+    }
+}
+
+impl From<Place> for Places {
+    /// What can be one thing only.
+    fn from(place: Place) -> Places {
+        Places { list: vec![place], unknown: false }
     }
 }
 

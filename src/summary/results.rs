@@ -95,7 +95,7 @@ fn returned(function: &Function<'_>) -> Vec<(u32, Type, Places)> {
             let call = function.file.unparen(call);
             for (result, ty) in (0..).zip(types.iter()) {
                 let place = Place::root(Root::Call(call, result));
-                returned.push((result, ty.clone(), Places { list: vec![place], unknown: false }));
+                returned.push((result, ty.clone(), Places::from(place)));
             }
             continue;
         }

@@ -252,6 +252,13 @@ func send(c, d chan int, done chan struct{}) {
     case <-done:
     }
 }
+type Outer struct { *R }
+func (o *Outer) Finish() {
+    //= o: Stop(), always
+    //= o.R: Stop(), always
+    //= o.R.c: closed, always
+    o.Stop()
+}
 func step() {}
 "#,
     );
@@ -633,6 +640,46 @@ func broken() {
     half(w)
 }
 func half(w W) { x := ; }
+type E struct { W }
+func embedded() {
+    //=
+    w, _ := open()
+    e := &E{}
+    defer e.Stop()
+    e.W = w
+}
+func both() {
+    //=
+    pair(open())
+}
+func pair(w W, err error) { if err == nil { w.Stop() } }
 "#,
     );
+}
+
+#[test]
+fn summaries_do_not_depend_on_who_asks_first() {
+    let text = r#"package m
+type T struct { left, right *T; c chan int }
+func (t *T) a() { t.b(); t.left.a(); t.c <- 1 }
+func (t *T) b() { t.c <- 2; t.right.c1() }
+func (t *T) c1() { if t.left != nil { t.a() }; close(t.c) }
+func d(t *T) { t.c1(); go e(t) }
+func e(t *T) { d(t); t.a() }
+"#;
+    with_package(text, |index, summaries, package| {
+        let print = |summaries: &Summaries<'_>, func| {
+            summaries.of(func).expect("the body is there").print(index, func)
+        };
+        let funcs: Vec<FuncId> = index.package(package).funcs.iter().map(|func| func.id).collect();
+        let expected: Vec<String> = funcs.iter().map(|&func| print(summaries, func)).collect();
+        assert!(expected[0].contains("t.left.c: sent to"), "{}", expected[0]);
+        let (catalog, _) = Catalog::load(None);
+        for first in 0..funcs.len() {
+            let again = Summaries::new(index, &catalog, vec![&NoVersions]);
+            print(&again, funcs[first]);
+            let actual: Vec<String> = funcs.iter().map(|&func| print(&again, func)).collect();
+            assert_eq!(actual, expected);
+        }
+    });
 }
