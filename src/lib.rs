@@ -23,6 +23,10 @@ pub mod flow;
 
 pub mod summary;
 
+pub mod program;
+
+pub mod explore;
+
 pub mod rules;
 
 pub mod analysis;

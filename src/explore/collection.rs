@@ -1,0 +1,176 @@
+//! Slices and maps: making, slicing, appending, copying, deleting, counting.
+
+use crate::explore::Site;
+use crate::explore::machine::{Machine, Stop};
+use crate::explore::object::{Channel, Clock, Object};
+use crate::explore::state::State;
+use crate::explore::symbolic::{COUNTS, shrink};
+use crate::explore::value::{Term, Value};
+use crate::program::types::{Type, TypeId};
+
+impl Machine<'_> {
+    pub(super) fn make(
+        &mut self,
+        state: &mut State,
+        ty: TypeId,
+        size: Value,
+        site: Site,
+    ) -> Result<Value, Stop> {
+        let kind = self.program.types.underlying(ty).clone();
+        let size = match kind {
+            Type::Map(..) => 0,
+            _ if self.is_integer(size) => self.integer(state, size, COUNTS)?,
+            _ => 0,
+        };
+        Ok(match kind {
+            Type::Chan(..) => {
+                let capacity = u32::try_from(size).unwrap_or(0);
+                let channel =
+                    Channel { capacity, buffer: Vec::new(), closed: false, clock: Clock::None };
+                Value::Ref(state.add(Object::Channel(channel), Some(site)))
+            }
+            Type::Map(_, value) => {
+                Value::Ref(state.add(Object::Map { value, items: Vec::new() }, Some(site)))
+            }
+            Type::Slice(element) => {
+                let (size, cut) = shrink(size);
+                if cut {
+                    state.doubts.inexact = true;
+                }
+                let items = (0..size).map(|_| self.zero(state, element, false)).collect();
+                self.new_slice(state, element, items)
+            }
+            _ => state.non_nil(ty),
+        })
+    }
+
+    pub(super) fn slice(
+        &mut self,
+        state: &mut State,
+        value: Value,
+        low: Value,
+        high: Value,
+    ) -> Value {
+        let Value::Ref(id) = value else {
+            return if value.is_unknown() { value } else { state.unknown(self.type_of(value)) };
+        };
+        let Object::Slice { element, items } = state.heap.get(id) else { return value };
+        let bound = |value, otherwise: usize| match value {
+            Value::Nil => Some(otherwise),
+            Value::Int(at) => usize::try_from(at).ok().filter(|&at| at <= items.len()),
+            _ => None,
+        };
+        let (Some(low), Some(high)) = (bound(low, 0), bound(high, items.len())) else {
+            return value;
+        };
+        if low > high {
+            return value;
+        }
+        let (element, items) = (*element, items[low..high].to_vec());
+        let external = state.heap.is_external(id);
+        let slice = self.new_slice(state, element, items);
+        if let Value::Ref(id) = slice {
+            state.heap.entry_mut(id).external = external;
+        }
+        slice
+    }
+
+    pub(super) fn length(&mut self, state: &mut State, value: Value, capacity: bool) -> Value {
+        match value {
+            Value::Nil => Value::Int(0),
+            Value::Str(text) => Value::Int(self.program.text(text).len() as i64),
+            Value::Unknown(_) | Value::Term(_) => self.term(state, Term::Len(value), TypeId::INT),
+            Value::Ref(id) if !state.heap.is_external(id) => match state.heap.get(id) {
+                Object::Slice { items, .. } => Value::Int(items.len() as i64),
+                Object::Map { items, .. } => Value::Int(items.len() as i64),
+                Object::Channel(channel) if capacity => Value::Int(i64::from(channel.capacity)),
+                Object::Channel(channel) => Value::Int(channel.buffer.len() as i64),
+                _ => state.unknown(TypeId::INT),
+            },
+            _ => state.unknown(TypeId::INT),
+        }
+    }
+
+    /// The elements of a slice that is spread over parameters.
+    pub(super) fn elements(&mut self, state: &mut State, value: Value) -> Vec<Value> {
+        match value {
+            Value::Ref(id) => match state.heap.get(id) {
+                Object::Slice { items, .. } => items.clone(),
+                _ => vec![value],
+            },
+            Value::Nil => Vec::new(),
+            _ => vec![value],
+        }
+    }
+
+    pub(super) fn append(
+        &mut self,
+        state: &mut State,
+        slice: Value,
+        values: Vec<Value>,
+        spread: bool,
+    ) -> Value {
+        let mut added = Vec::new();
+        let last = values.len().wrapping_sub(1);
+        for (at, value) in values.into_iter().enumerate() {
+            if spread && at == last {
+                if value.is_unknown() {
+                    return state.unknown(self.type_of(slice));
+                }
+                added.extend(self.elements(state, value));
+            } else {
+                added.push(self.copy(state, value));
+            }
+        }
+        let (element, mut items, external) = match slice {
+            Value::Nil => (TypeId::UNKNOWN, Vec::new(), false),
+            Value::Ref(id) => match state.heap.get(id) {
+                Object::Slice { element, items } => {
+                    (*element, items.clone(), state.heap.is_external(id))
+                }
+                _ => (TypeId::UNKNOWN, Vec::new(), true),
+            },
+            _ => {
+                for value in added {
+                    self.escape(state, value);
+                }
+                return state.unknown(self.type_of(slice));
+            }
+        };
+        items.extend(added);
+        let slice = self.new_slice(state, element, items);
+        if external {
+            self.escape(state, slice);
+        }
+        slice
+    }
+
+    pub(super) fn copy_elements(&mut self, state: &mut State, to: Value, from: Value) {
+        let items = self.elements(state, from);
+        let Some(id) = to.object() else {
+            self.escape(state, from);
+            return;
+        };
+        if state.heap.is_external(id) {
+            self.escape(state, from);
+        }
+        if let Object::Slice { items: places, .. } = state.heap.get_mut(id) {
+            for (place, value) in places.iter_mut().zip(items) {
+                *place = value;
+            }
+        }
+    }
+
+    pub(super) fn delete(&mut self, state: &mut State, map: Value, key: Value) {
+        let Some(id) = map.object() else { return };
+        let Object::Map { items, .. } = state.heap.get(id) else { return };
+        let found = items
+            .iter()
+            .position(|&(known, _)| known == key || self.equal(state, known, key) == Some(true));
+        if let Some(at) = found
+            && let Object::Map { items, .. } = state.heap.get_mut(id)
+        {
+            items.remove(at);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Escape: what code that is not explored can reach may be changed, sent on, closed and cancelled
+//! at any time, so it can never be the reason for a finding.
+
+use crate::explore::machine::Machine;
+use crate::explore::object::{Clock, Object};
+use crate::explore::state::State;
+use crate::explore::value::{ObjectId, Term, Value};
+use crate::program::types::{Type, TypeId};
+
+impl Machine<'_> {
+    /// Lets unknown code have `value` and all that it leads to.
+    pub(super) fn escape(&mut self, state: &mut State, value: Value) {
+        if let Value::Unknown(unknown) = value {
+            self.forget_members(state, unknown.id);
+        }
+        let mut work: Vec<ObjectId> = value.object().into_iter().collect();
+        while let Some(id) = work.pop() {
+            match state.heap.get(id) {
+                // Who has a context cannot cancel it; who has its function can.
+                Object::Context { .. } => continue,
+                &Object::Cancel(context) => {
+                    self.cancel(state, context, Some(Clock::Always));
+                    continue;
+                }
+                _ => {}
+            }
+            if state.heap.is_external(id) {
+                continue;
+            }
+            state.heap.entry_mut(id).external = true;
+            self.forget_contents(state, id);
+            state.heap.get(id).values(&mut |value| work.extend(value.object()));
+        }
+    }
+
+    /// What an object holds besides references may have been changed.
+    fn forget_contents(&mut self, state: &mut State, id: ObjectId) {
+        let mut object = state.heap.get(id).clone();
+        match &mut object {
+            Object::Struct { ty, fields } => {
+                let declared = match self.program.types.underlying(*ty) {
+                    Type::Struct(declared) => &declared[..],
+                    _ => &[],
+                };
+                for (name, value) in fields {
+                    if !value.is_reference() {
+                        let field = declared.iter().find(|field| field.name == *name);
+                        *value = state.unknown(field.map_or(TypeId::UNKNOWN, |field| field.ty));
+                    }
+                }
+            }
+            Object::Cell(value) | Object::Atomic(value) if !value.is_reference() => {
+                *value = state.unknown(self.type_of(*value));
+            }
+            _ => return,
+        }
+        *state.heap.get_mut(id) = object;
+    }
+
+    /// What was decided about members of an unknown holds no more once unknown code has it.
+    fn forget_members(&mut self, state: &mut State, id: u32) {
+        let terms = &self.terms;
+        let about = |term| match terms.get(term) {
+            Term::Member(value, _) | Term::Len(value) => terms.mentions(value, id),
+            _ => false,
+        };
+        if state.facts.iter().any(|&(term, _)| about(term)) {
+            std::rc::Rc::make_mut(&mut state.facts).retain(|&(term, _)| !about(term));
+        }
+    }
+
+    /// Cancels a context and those derived from it: now, or with a clock at any time.
+    pub(super) fn cancel(&mut self, state: &mut State, context: ObjectId, clock: Option<Clock>) {
+        let contexts: Vec<ObjectId> = state
+            .heap
+            .ids()
+            .filter(|&id| matches!(state.heap.get(id), Object::Context { .. }))
+            .collect();
+        for id in contexts {
+            if !self.derives(state, id, context) {
+                continue;
+            }
+            let &Object::Context { done, .. } = state.heap.get(id) else { continue };
+            if let Object::Channel(channel) = state.heap.get_mut(done) {
+                match clock {
+                    Some(clock) => channel.clock = clock,
+                    None => channel.closed = true,
+                }
+            }
+        }
+    }
+
+    fn derives(&self, state: &State, mut id: ObjectId, from: ObjectId) -> bool {
+        // Parents are older than their children, so that this ends; the bound guards against a
+        // heap that breaks this.
+        for _ in 0..64 {
+            if id == from {
+                return true;
+            }
+            match state.heap.get(id) {
+                &Object::Context { parent: Some(parent), .. } => id = parent,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether a channel, lock or the like that is explored can be reached from any of `values`.
+    pub(super) fn reaches_synchronisation(&self, state: &State, values: &[Value]) -> bool {
+        let mut seen = vec![false; state.heap.len()];
+        let mut work: Vec<ObjectId> = values.iter().filter_map(|value| value.object()).collect();
+        while let Some(id) = work.pop() {
+            if std::mem::replace(&mut seen[id.0 as usize], true) {
+                continue;
+            }
+            let object = state.heap.get(id);
+            if object.is_synchronising() && !state.heap.is_external(id) {
+                return true;
+            }
+            object.values(&mut |value| work.extend(value.object()));
+        }
+        false
+    }
+}

@@ -1,0 +1,623 @@
+//! The functions and methods of Go's libraries that the machine implements.
+
+use crate::explore::call::Call;
+use crate::explore::machine::{Machine, Stop};
+use crate::explore::memory::Member;
+use crate::explore::object::{Channel, Clock, Finish, Object, OnceState};
+use crate::explore::process::{AtomicOp, Deferred, Operation, Process};
+use crate::explore::state::State;
+use crate::explore::step::goexit;
+use crate::explore::value::{ObjectId, Value};
+use crate::program::code::{ExternalId, NameId};
+use crate::program::library::{Intrinsic, LibType};
+use crate::program::types::{Type, TypeId};
+
+/// A method of a library type, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Lock,
+    Unlock,
+    RLock,
+    RUnlock,
+    TryLock,
+    RLocker,
+    Add,
+    Done,
+    Wait,
+    Go,
+    Do,
+    Signal,
+    Broadcast,
+    Err,
+    Deadline,
+    Load,
+    Store,
+    Swap,
+    CompareAndSwap,
+    Stop,
+    Reset,
+    Acquire,
+    TryAcquire,
+    Release,
+    /// Fails a test and ends its goroutine, or ends the process.
+    Fatal,
+    /// Ends a test's goroutine without failing it.
+    Skip,
+    /// Fails a test, which goes on.
+    Fail,
+    Run,
+    Cleanup,
+    Context,
+    /// Writes a log, or tells something: keeps nothing.
+    Tell,
+    Panic,
+}
+
+impl Known {
+    pub fn new(name: &str) -> Option<Known> {
+        Some(match name {
+            "Lock" => Known::Lock,
+            "Unlock" => Known::Unlock,
+            "RLock" => Known::RLock,
+            "RUnlock" => Known::RUnlock,
+            "TryLock" | "TryRLock" => Known::TryLock,
+            "RLocker" => Known::RLocker,
+            "Add" => Known::Add,
+            "Done" => Known::Done,
+            "Wait" => Known::Wait,
+            "Go" | "TryGo" => Known::Go,
+            "Do" => Known::Do,
+            "Signal" => Known::Signal,
+            "Broadcast" => Known::Broadcast,
+            "Err" => Known::Err,
+            "Deadline" => Known::Deadline,
+            "Load" => Known::Load,
+            "Store" => Known::Store,
+            "Swap" => Known::Swap,
+            "CompareAndSwap" => Known::CompareAndSwap,
+            "Stop" => Known::Stop,
+            "Reset" => Known::Reset,
+            "Acquire" => Known::Acquire,
+            "TryAcquire" => Known::TryAcquire,
+            "Release" => Known::Release,
+            "Fatal" | "Fatalf" | "Fatalln" | "FailNow" | "FatalDepth" | "Fatalw" => Known::Fatal,
+            "Skip" | "Skipf" | "SkipNow" => Known::Skip,
+            "Error" | "Errorf" | "Fail" => Known::Fail,
+            "Run" => Known::Run,
+            "Cleanup" => Known::Cleanup,
+            "Context" => Known::Context,
+            "Panic" | "Panicf" | "Panicln" => Known::Panic,
+            "Log" | "Logf" | "Helper" | "Name" | "String" | "Debug" | "Debugf" | "Info"
+            | "Infof" | "Warn" | "Warnf" | "Warning" | "Warningf" | "Print" | "Printf"
+            | "Println" | "Parallel" | "Failed" => Known::Tell,
+            _ => return None,
+        })
+    }
+}
+
+impl Machine<'_> {
+    fn known(&self, name: NameId) -> Option<Known> {
+        self.known[name.0 as usize]
+    }
+
+    /// A method of an object that the machine implements.
+    pub(super) fn call_library(
+        &mut self,
+        state: &mut State,
+        process: &mut Process,
+        receiver: Value,
+        name: NameId,
+        call: Call,
+    ) -> Result<(), Stop> {
+        let Some(id) = receiver.object() else {
+            return self.call_unknown(state, process, None, call);
+        };
+        let want = call.want;
+        let Some(known) = self.known(name) else {
+            self.deliver(state, process, Vec::new(), want);
+            return Ok(());
+        };
+        let site = process.site();
+        let first = call.args.first().copied();
+        let operation = match (state.heap.get(id), known) {
+            (Object::Mutex(_), Known::Lock | Known::RLock) => Operation::Lock(id),
+            (Object::Mutex(_), Known::Unlock | Known::RUnlock) => Operation::Unlock(id),
+            (Object::RwMutex { .. }, Known::Lock) => Operation::Lock(id),
+            (Object::RwMutex { .. }, Known::Unlock) => Operation::Unlock(id),
+            (Object::RwMutex { .. }, Known::RLock) => Operation::RLock(id),
+            (Object::RwMutex { .. }, Known::RUnlock) => Operation::RUnlock(id),
+            (Object::RwMutex { .. }, Known::RLocker) => {
+                // Its Lock is the read lock: a struct of another package that only locks.
+                let value = state.unknown(TypeId::UNKNOWN);
+                self.deliver(state, process, vec![value], want);
+                return Ok(());
+            }
+            (Object::WaitGroup { .. }, Known::Add) => {
+                Operation::Add(id, first.unwrap_or(Value::Int(1)))
+            }
+            (Object::WaitGroup { .. }, Known::Done) => Operation::Add(id, Value::Int(-1)),
+            (Object::WaitGroup { .. }, Known::Wait) => Operation::Wait { group: id, of: None },
+            (Object::WaitGroup { .. }, Known::Go) => {
+                if let Object::WaitGroup { count, .. } = state.heap.get_mut(id) {
+                    *count += 1;
+                }
+                return self.go_and_finish(state, process, Finish::WaitGroup, id, call, site);
+            }
+            (&Object::Group { wait, .. }, Known::Go) => {
+                if let Object::WaitGroup { count, .. } = state.heap.get_mut(wait) {
+                    *count += 1;
+                }
+                return self.go_and_finish(state, process, Finish::Group, id, call, site);
+            }
+            (&Object::Group { wait, .. }, Known::Wait) => {
+                Operation::Wait { group: wait, of: Some(id) }
+            }
+            (Object::Once(OnceState::Done), Known::Do) => {
+                self.deliver(state, process, Vec::new(), want);
+                return Ok(());
+            }
+            (Object::Once(_), Known::Do) => Operation::OnceDo(id, first.unwrap_or(Value::Nil)),
+            (Object::Cond { .. }, Known::Wait) => Operation::CondWait(id),
+            (Object::Cond { .. }, Known::Signal) => Operation::Signal { cond: id, all: false },
+            (Object::Cond { .. }, Known::Broadcast) => Operation::Signal { cond: id, all: true },
+            (&Object::Context { done, .. }, Known::Done) => {
+                self.deliver(state, process, vec![Value::Ref(done)], want);
+                return Ok(());
+            }
+            (&Object::Context { done, .. }, Known::Err) => {
+                let ended = matches!(state.heap.get(done), Object::Channel(c) if c.closed);
+                let error =
+                    if ended { state.non_nil(TypeId::ERROR) } else { state.unknown(TypeId::ERROR) };
+                self.deliver(state, process, vec![error], want);
+                return Ok(());
+            }
+            (Object::Timer { .. }, Known::Stop) => Operation::StopTimer(id),
+            (&Object::Timer { channel, periodic, .. }, Known::Reset) => {
+                if let Object::Channel(channel) = state.heap.get_mut(channel) {
+                    channel.clock = if periodic { Clock::Always } else { Clock::Once };
+                }
+                self.deliver(state, process, Vec::new(), want);
+                return Ok(());
+            }
+            (Object::Semaphore { .. }, Known::Acquire) => Operation::Acquire {
+                semaphore: id,
+                weight: call.args.get(1).copied().unwrap_or(Value::Int(1)),
+                context: first.unwrap_or(Value::Nil),
+            },
+            (Object::Semaphore { .. }, Known::Release) => {
+                Operation::Release(id, first.unwrap_or(Value::Int(1)))
+            }
+            (Object::Atomic(_), _) => {
+                return self.atomic_method(process, id, known, &call).map_or_else(
+                    || {
+                        let unknown = state.unknown(TypeId::UNKNOWN);
+                        if let Object::Atomic(value) = state.heap.get_mut(id) {
+                            *value = unknown;
+                        }
+                        self.deliver(state, process, Vec::new(), want);
+                        Ok(())
+                    },
+                    |()| Ok(()),
+                );
+            }
+            // Whether a lock is taken by a try is not known: what it guards is then unknown too,
+            // but the lock itself stays what it is.
+            _ => {
+                self.deliver(state, process, Vec::new(), want);
+                return Ok(());
+            }
+        };
+        self.wait(process, operation, want);
+        Ok(())
+    }
+
+    fn atomic_method(
+        &self,
+        process: &mut Process,
+        id: ObjectId,
+        known: Known,
+        call: &Call,
+    ) -> Option<()> {
+        let op = match known {
+            Known::Load => AtomicOp::Load,
+            Known::Store => AtomicOp::Store,
+            Known::Add => AtomicOp::Add,
+            Known::Swap => AtomicOp::Swap,
+            Known::CompareAndSwap => AtomicOp::CompareAndSwap,
+            _ => return None,
+        };
+        let arg = |at| call.args.get(at).copied().unwrap_or(Value::Nil);
+        let operation = Operation::Atomic { op, target: Value::Ref(id), args: [arg(0), arg(1)] };
+        self.wait(process, operation, call.want);
+        Some(())
+    }
+
+    fn go_and_finish(
+        &mut self,
+        state: &mut State,
+        process: &mut Process,
+        finish: Finish,
+        id: ObjectId,
+        call: Call,
+        site: crate::explore::Site,
+    ) -> Result<(), Stop> {
+        let last = Value::Ref(state.add(Object::Finish(finish, id), None));
+        let callee = call.args.first().copied().unwrap_or(Value::Nil);
+        let want = call.want;
+        let start = Call { callee, args: Vec::new(), spread: false, want: 0, deferred: false };
+        self.start_with(state, start, site, Some(last))?;
+        self.deliver(state, process, Vec::new(), want);
+        Ok(())
+    }
+
+    /// A function that a library called has returned.
+    pub(super) fn finish(
+        &mut self,
+        _state: &mut State,
+        process: &mut Process,
+        finish: Finish,
+        id: ObjectId,
+    ) {
+        let operation = match finish {
+            Finish::Once => Operation::OnceDone(id),
+            Finish::WaitGroup => Operation::Add(id, Value::Int(-1)),
+            Finish::Group => Operation::GroupDone(id),
+        };
+        self.wait(process, operation, 0);
+    }
+
+    /// A method of something unknown whose name tells what it does.
+    pub(super) fn call_by_name(
+        &mut self,
+        state: &mut State,
+        process: &mut Process,
+        name: NameId,
+        call: &Call,
+    ) -> Option<Result<(), Stop>> {
+        let lib = self.lib_type_of(call.callee);
+        let testing = lib == Some(LibType::Testing);
+        match self.known(name)? {
+            Known::Fatal if testing => {
+                state.doubts.failed_test = true;
+                goexit(process);
+                Some(Ok(()))
+            }
+            Known::Skip if testing => {
+                goexit(process);
+                Some(Ok(()))
+            }
+            Known::Fatal | Known::Panic => Some(Err(Stop::End)),
+            Known::Fail => {
+                state.doubts.failed_test |= testing;
+                self.deliver(state, process, Vec::new(), call.want);
+                Some(Ok(()))
+            }
+            Known::Run if testing && call.args.len() == 2 => {
+                let inner = state.unknown(self.type_of(call.callee));
+                let run = Call {
+                    callee: call.args[1],
+                    args: vec![inner],
+                    spread: false,
+                    want: 0,
+                    deferred: false,
+                };
+                let result = self.call(state, process, run);
+                if call.want > 0 {
+                    // Whether the subtest passed: pushed before it runs, below nothing.
+                    return Some(Err(Stop::Cut(crate::explore::Bound::Instructions)));
+                }
+                Some(result)
+            }
+            Known::Cleanup if testing && call.args.len() == 1 => {
+                let at = process.site();
+                if let Some(bottom) = process.frames.first_mut() {
+                    let args = Vec::new().into_boxed_slice();
+                    let deferred = Deferred { callee: call.args[0], args, at };
+                    std::rc::Rc::make_mut(bottom).defers.insert(0, deferred);
+                }
+                self.deliver(state, process, Vec::new(), call.want);
+                Some(Ok(()))
+            }
+            Known::Context if testing || lib == Some(LibType::Request) => {
+                let context = self.program.types.find(&Type::Lib(LibType::Context));
+                let value = self.external_context(state, context);
+                self.deliver(state, process, vec![value], call.want);
+                Some(Ok(()))
+            }
+            Known::Tell => {
+                self.deliver(state, process, Vec::new(), call.want);
+                Some(Ok(()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The library type that an unknown is, or points to.
+    fn lib_type_of(&self, value: Value) -> Option<LibType> {
+        let ty = self.type_of(value);
+        let types = &self.program.types;
+        let ty = types.pointee(ty).unwrap_or(ty);
+        match types.underlying(ty) {
+            Type::Lib(lib) => Some(*lib),
+            _ => None,
+        }
+    }
+
+    /// A context that other code made and may end.
+    fn external_context(&mut self, state: &mut State, _ty: TypeId) -> Value {
+        let done = crate::explore::symbolic::external_channel();
+        let done = state.add_external(Object::Channel(done));
+        Value::Ref(state.add_external(Object::Context { parent: None, done }))
+    }
+
+    /// A function of another package.
+    pub(super) fn call_external(
+        &mut self,
+        state: &mut State,
+        process: &mut Process,
+        id: ExternalId,
+        call: Call,
+    ) -> Result<(), Stop> {
+        let site = process.site();
+        let want = call.want;
+        let arg = |at: usize| call.args.get(at).copied().unwrap_or(Value::Nil);
+        let results = match self.program.external(id).intrinsic {
+            Intrinsic::Unknown => return self.call_unknown(state, process, None, call),
+            Intrinsic::Pure => {
+                self.escape_functions(state, &call.args);
+                Vec::new()
+            }
+            Intrinsic::CallsString => {
+                if let Some(result) = self.call_string(state, process, &call) {
+                    return result;
+                }
+                Vec::new()
+            }
+            Intrinsic::CallsRead => {
+                if let Some(result) = self.call_read(state, process, &call) {
+                    return result;
+                }
+                for &value in &call.args {
+                    self.escape(state, value);
+                }
+                Vec::new()
+            }
+            Intrinsic::NewError => vec![state.non_nil(TypeId::PLAIN_ERROR)],
+            Intrinsic::Exit => return Err(Stop::End),
+            Intrinsic::Background => vec![self.new_context(state, None, Clock::None, site)],
+            Intrinsic::WithCancel | Intrinsic::WithDeadline | Intrinsic::NotifyContext => {
+                let intrinsic = self.program.external(id).intrinsic;
+                let clock =
+                    if intrinsic == Intrinsic::WithCancel { Clock::None } else { Clock::Always };
+                let context = self.derived_context(state, arg(0), clock, site);
+                let cancel = match context.object() {
+                    Some(context) => Value::Ref(state.add(Object::Cancel(context), Some(site))),
+                    None => state.non_nil(TypeId::UNKNOWN),
+                };
+                vec![context, cancel]
+            }
+            Intrinsic::WithValue => vec![arg(0)],
+            Intrinsic::WithoutCancel => vec![self.new_context(state, None, Clock::None, site)],
+            Intrinsic::ContextAfterFunc => {
+                self.escape(state, arg(1));
+                Vec::new()
+            }
+            Intrinsic::After => vec![self.clock_channel(state, Clock::Once, site)],
+            Intrinsic::Tick => vec![self.clock_channel(state, Clock::Always, site)],
+            Intrinsic::NewTimer | Intrinsic::NewTicker => {
+                let periodic = self.program.external(id).intrinsic == Intrinsic::NewTicker;
+                let clock = if periodic { Clock::Always } else { Clock::Once };
+                let channel = self.clock_channel(state, clock, site);
+                let Value::Ref(channel) = channel else { return Ok(()) };
+                let timer = Object::Timer { channel, periodic, callback: false };
+                vec![Value::Ref(state.add(timer, Some(site)))]
+            }
+            Intrinsic::AfterFunc => {
+                let start = Call {
+                    callee: arg(1),
+                    args: Vec::new(),
+                    spread: false,
+                    want: 0,
+                    deferred: false,
+                };
+                self.start(state, start, site)?;
+                let channel = self.clock_channel(state, Clock::Always, site);
+                let Value::Ref(channel) = channel else { return Ok(()) };
+                let timer = Object::Timer { channel, periodic: true, callback: true };
+                vec![Value::Ref(state.add(timer, Some(site)))]
+            }
+            Intrinsic::Sleep | Intrinsic::Yield => {
+                self.wait(process, Operation::Yield, want);
+                return Ok(());
+            }
+            Intrinsic::Goexit => {
+                goexit(process);
+                return Ok(());
+            }
+            Intrinsic::NewCond => {
+                let cond = Object::Cond { locker: arg(0), waiters: Vec::new() };
+                vec![Value::Ref(state.add(cond, Some(site)))]
+            }
+            Intrinsic::OnceFunc => vec![arg(0)],
+            Intrinsic::GroupWithContext => {
+                let context = self.derived_context(state, arg(0), Clock::None, site);
+                let wait = Object::WaitGroup { count: 0, shrunk: None, exact: true };
+                let wait = state.add(wait, Some(site));
+                let group = Object::Group { wait, context: context.object() };
+                vec![Value::Ref(state.add(group, Some(site))), context]
+            }
+            Intrinsic::NewSemaphore => match arg(0) {
+                Value::Int(free) => {
+                    vec![Value::Ref(state.add(Object::Semaphore { free }, Some(site)))]
+                }
+                _ => {
+                    let id = state.add_external(Object::Semaphore { free: 1 });
+                    vec![Value::Ref(id)]
+                }
+            },
+            Intrinsic::Notify => {
+                for &value in &call.args {
+                    self.escape(state, value);
+                }
+                Vec::new()
+            }
+            Intrinsic::AtomicLoad => return self.atomic(process, AtomicOp::Load, &call),
+            Intrinsic::AtomicStore => return self.atomic(process, AtomicOp::Store, &call),
+            Intrinsic::AtomicAdd => return self.atomic(process, AtomicOp::Add, &call),
+            Intrinsic::AtomicSwap => return self.atomic(process, AtomicOp::Swap, &call),
+            Intrinsic::AtomicCompareAndSwap => {
+                return self.atomic(process, AtomicOp::CompareAndSwap, &call);
+            }
+        };
+        self.deliver(state, process, results, want);
+        Ok(())
+    }
+
+    fn atomic(&self, process: &mut Process, op: AtomicOp, call: &Call) -> Result<(), Stop> {
+        let arg = |at| call.args.get(at).copied().unwrap_or(Value::Nil);
+        let operation = Operation::Atomic { op, target: arg(0), args: [arg(1), arg(2)] };
+        self.wait(process, operation, call.want);
+        Ok(())
+    }
+
+    /// Functions that are given away may be called at any time.
+    fn escape_functions(&mut self, state: &mut State, values: &[Value]) {
+        for &value in values {
+            let function = value.object().is_some_and(|id| {
+                matches!(
+                    state.heap.get(id),
+                    Object::Closure { .. }
+                        | Object::Method { .. }
+                        | Object::LibMethod { .. }
+                        | Object::Cancel(_)
+                )
+            });
+            if function {
+                self.escape(state, value);
+            }
+        }
+    }
+
+    /// Printing calls `String` or `Error` of what it prints.
+    fn call_string(
+        &mut self,
+        state: &mut State,
+        process: &mut Process,
+        call: &Call,
+    ) -> Option<Result<(), Stop>> {
+        for &value in &call.args {
+            let is_struct = value
+                .object()
+                .is_some_and(|id| matches!(state.heap.get(id), Object::Struct { .. }));
+            if !is_struct {
+                continue;
+            }
+            for name in ["String", "Error"] {
+                let Some(name) = self.program.name_id(name) else { continue };
+                if let Ok(Member::Method(func, receiver)) = self.member(state, value, name)
+                    && self.program.func(func).traits.synchronises
+                {
+                    self.deliver(state, process, Vec::new(), call.want);
+                    let call = Call {
+                        callee: value,
+                        args: Vec::new(),
+                        spread: false,
+                        want: 0,
+                        deferred: false,
+                    };
+                    return Some(self.enter(state, process, func, Some(receiver), &[], call));
+                }
+            }
+        }
+        None
+    }
+
+    /// Reading calls `Read` of the reader, copying `Write` of the writer.
+    fn call_read(
+        &mut self,
+        state: &mut State,
+        process: &mut Process,
+        call: &Call,
+    ) -> Option<Result<(), Stop>> {
+        for &value in &call.args {
+            for name in ["Read", "Write"] {
+                let Some(name) = self.program.name_id(name) else { continue };
+                if value.object().is_none() {
+                    continue;
+                }
+                if let Ok(Member::Method(func, receiver)) = self.member(state, value, name) {
+                    self.deliver(state, process, Vec::new(), call.want);
+                    let buffer = state.unknown(TypeId::UNKNOWN);
+                    let call = Call {
+                        callee: value,
+                        args: vec![buffer],
+                        spread: false,
+                        want: 0,
+                        deferred: false,
+                    };
+                    return Some(self.enter(state, process, func, Some(receiver), &[], call));
+                }
+            }
+        }
+        None
+    }
+
+    fn clock_channel(
+        &mut self,
+        state: &mut State,
+        clock: Clock,
+        site: crate::explore::Site,
+    ) -> Value {
+        let channel = Channel { capacity: 1, buffer: Vec::new(), closed: false, clock };
+        Value::Ref(state.add(Object::Channel(channel), Some(site)))
+    }
+
+    fn new_context(
+        &mut self,
+        state: &mut State,
+        parent: Option<ObjectId>,
+        clock: Clock,
+        site: crate::explore::Site,
+    ) -> Value {
+        let done = Channel { capacity: 0, buffer: Vec::new(), closed: false, clock };
+        let done = state.add(Object::Channel(done), Some(site));
+        Value::Ref(state.add(Object::Context { parent, done }, Some(site)))
+    }
+
+    /// A context derived from `parent`: it ends when that ends.
+    fn derived_context(
+        &mut self,
+        state: &mut State,
+        parent: Value,
+        clock: Clock,
+        site: crate::explore::Site,
+    ) -> Value {
+        let Value::Ref(id) = parent else {
+            // Derived from a context of which nothing is known.
+            return self.new_context(state, None, Clock::Always, site);
+        };
+        let &Object::Context { done, .. } = state.heap.get(id) else {
+            return self.new_context(state, None, Clock::Always, site);
+        };
+        let external = state.heap.is_external(id) || state.heap.is_external(done);
+        let (mut clock, mut closed) = (clock, false);
+        if let Object::Channel(parent) = state.heap.get(done) {
+            closed = parent.closed;
+            if parent.clock == Clock::Always {
+                clock = Clock::Always;
+            }
+        }
+        if external {
+            clock = Clock::Always;
+        }
+        let context = self.new_context(state, Some(id), clock, site);
+        if closed
+            && let Value::Ref(context) = context
+            && let &Object::Context { done, .. } = state.heap.get(context)
+            && let Object::Channel(channel) = state.heap.get_mut(done)
+        {
+            channel.closed = true;
+        }
+        context
+    }
+}

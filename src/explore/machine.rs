@@ -1,0 +1,344 @@
+//! The abstract machine: runs one goroutine until it is about to do something that others can
+//! notice.
+//!
+//! Running is sequential and deterministic. Whatever needs a choice (an unknown condition, the
+//! order of two goroutines) stops the run and is left to the search.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashSet;
+
+use crate::explore::library::Known;
+use crate::explore::process::{Decision, Frame, Mode, Operation, Pending, Process, Unwinding};
+use crate::explore::state::State;
+use crate::explore::term::Terms;
+use crate::explore::value::Value;
+use crate::explore::{Bound, Limits, Site};
+use crate::program::Program;
+use crate::program::code::Slot;
+use crate::program::types::TypeId;
+
+/// Why a goroutine cannot go on by itself.
+#[derive(Clone, Debug)]
+pub(super) enum Stop {
+    /// Something must be decided; the instruction runs again afterwards.
+    Decide(Vec<Decision>),
+    /// Go panics here.
+    Panic,
+    /// The process ends here, or is broken beyond what can be followed.
+    End,
+    /// A bound was reached: what comes later is not known.
+    Cut(Bound),
+}
+
+pub(super) struct Machine<'p> {
+    pub program: &'p Program,
+    pub limits: &'p Limits,
+    pub terms: Terms,
+    /// Whether package variables have their initial values.
+    pub closed: bool,
+    /// What each name of the program means as a method of a library type.
+    pub known: Vec<Option<Known>>,
+    /// Large constants that were taken for small ones as bounds of loops.
+    pub large: FxHashSet<i64>,
+    /// Instructions run so far.
+    pub steps: u64,
+    nobody: Rc<Process>,
+}
+
+impl<'p> Machine<'p> {
+    pub fn new(program: &'p Program, limits: &'p Limits, closed: bool) -> Machine<'p> {
+        Machine {
+            program,
+            limits,
+            terms: Terms::default(),
+            closed,
+            known: program.names.iter().map(|name| Known::new(name.as_str())).collect(),
+            large: FxHashSet::default(),
+            steps: 0,
+            nobody: Rc::new(Process {
+                id: crate::explore::process::GoroutineId(0),
+                started: Site::NONE,
+                frames: Vec::new(),
+                pending: None,
+                unwinding: None,
+            }),
+        }
+    }
+
+    /// Runs the goroutine at `index` to its next visible operation, or to its end: then it has
+    /// neither frames nor an operation.
+    pub fn run(&mut self, state: &mut State, index: usize) -> Result<(), Stop> {
+        let mut shared = std::mem::replace(&mut state.processes[index], self.nobody.clone());
+        let result = self.run_process(state, Rc::make_mut(&mut shared));
+        state.processes[index] = shared;
+        result
+    }
+
+    fn run_process(&mut self, state: &mut State, process: &mut Process) -> Result<(), Stop> {
+        let mut budget = self.limits.instructions;
+        while process.pending.is_none() && !process.frames.is_empty() {
+            if budget == 0 {
+                if self.abandon(state, process)? {
+                    budget = self.limits.instructions / 4;
+                    continue;
+                }
+                return Err(Stop::Cut(Bound::Instructions));
+            }
+            budget -= 1;
+            self.steps += 1;
+            let frame = process.frame();
+            let result = if frame.mode == Mode::Leave {
+                self.leave(state, process)
+            } else {
+                let op = self.program.func(frame.func).code[frame.pc as usize];
+                frame.pc += 1;
+                self.step(state, process, op)
+            };
+            match result {
+                Ok(()) => {}
+                Err(Stop::Decide(decisions)) => self.stop_to_decide(state, process, decisions)?,
+                Err(Stop::Panic) => self.panic(state, process)?,
+                Err(stop) => return Err(stop),
+            }
+        }
+        Ok(())
+    }
+
+    /// The instruction that just ran needs a decision. Where both ways meet without consequence,
+    /// none is taken; functions that have nothing to do with goroutines are left instead.
+    fn stop_to_decide(
+        &mut self,
+        state: &mut State,
+        process: &mut Process,
+        decisions: Vec<Decision>,
+    ) -> Result<(), Stop> {
+        let frame = process.frame();
+        let func = self.program.func(frame.func);
+        frame.pc -= 1;
+        let pc = frame.pc;
+        if let Ok(at) = func.joins.binary_search_by_key(&pc, |join| join.branch) {
+            let join = &func.joins[at];
+            frame.values.pop();
+            frame.pc = join.at;
+            for &slot in &join.assigned {
+                let ty = func.vars[slot.0 as usize].ty;
+                let unknown = state.unknown(ty);
+                process.frame().values[slot.0 as usize] = unknown;
+            }
+            return Ok(());
+        }
+        if self.abandon(state, process)? {
+            return Ok(());
+        }
+        let at = Site { func: process.frame().func, pc };
+        process.pending = Some(Pending { operation: Operation::Decide(decisions), at, want: 0 });
+        Ok(())
+    }
+
+    /// Leaves the functions at the top that do not synchronise: their results are unknown, and
+    /// what they were given escapes if they could change it. False if there is none.
+    fn abandon(&mut self, state: &mut State, process: &mut Process) -> Result<bool, Stop> {
+        let relevant = |frame: &Rc<Frame>| {
+            let traits = self.program.func(frame.func).traits;
+            traits.synchronises || frame.deferred
+        };
+        let keep = process.frames.iter().rposition(relevant).map_or(0, |at| at + 1);
+        if keep == 0 || keep == process.frames.len() {
+            return Ok(false);
+        }
+        if process.unwinding.is_some_and(|(_, depth)| depth >= keep) {
+            return Ok(false);
+        }
+        let left: Vec<Rc<Frame>> = process.frames.drain(keep..).collect();
+        let effects = left.iter().any(|frame| self.program.func(frame.func).traits.effects);
+        if effects {
+            for frame in &left {
+                let func = self.program.func(frame.func);
+                for &slot in func.params.iter().chain(&func.receiver) {
+                    self.escape(state, frame.values[slot.0 as usize]);
+                }
+            }
+        }
+        let first = &left[0];
+        let results = self.results_of(state, first.func);
+        self.deliver(state, process, results, first.want);
+        Ok(true)
+    }
+
+    /// Unknown results of a function that was not run.
+    pub(super) fn results_of(
+        &mut self,
+        state: &mut State,
+        func: crate::program::code::FuncId,
+    ) -> Vec<Value> {
+        let types = self.program.func(func).results.clone();
+        types.into_iter().map(|ty| self.symbolic(state, ty)).collect()
+    }
+
+    /// Pushes `want` results for the frame that runs, unknown ones if there are too few.
+    pub(super) fn deliver(
+        &mut self,
+        state: &mut State,
+        process: &mut Process,
+        results: Vec<Value>,
+        want: u8,
+    ) {
+        let missing = (want as usize).saturating_sub(results.len());
+        let Some(frame) = process.top() else { return };
+        frame.values.extend(results.into_iter().take(want as usize));
+        for _ in 0..missing {
+            let unknown = state.unknown(TypeId::UNKNOWN);
+            frame.values.push(unknown);
+        }
+    }
+
+    /// Go panics in the frame that runs. If nobody recovers the process ends.
+    pub(super) fn panic(&mut self, state: &mut State, process: &mut Process) -> Result<(), Stop> {
+        let recovers = |value: Value| {
+            let func = match value {
+                Value::Func(func) => Some(func),
+                _ => value.object().and_then(|id| match state.heap.get(id) {
+                    crate::explore::object::Object::Closure { func, .. } => Some(*func),
+                    crate::explore::object::Object::Method { func, .. } => Some(*func),
+                    _ => None,
+                }),
+            };
+            func.is_some_and(|func| self.program.func(func).traits.recovers)
+        };
+        let recovered = process
+            .frames
+            .iter()
+            .any(|frame| frame.defers.iter().any(|deferred| recovers(deferred.callee)));
+        if !recovered {
+            return Err(Stop::End);
+        }
+        unwind(process, Unwinding::Panic);
+        Ok(())
+    }
+
+    /// A frame is done: its deferred calls, then its results.
+    fn leave(&mut self, state: &mut State, process: &mut Process) -> Result<(), Stop> {
+        let depth = process.frames.len() - 1;
+        let frame = process.frame();
+        if let Some(deferred) = frame.defers.pop() {
+            let args = deferred.args.into_vec();
+            let call = crate::explore::call::Call {
+                callee: deferred.callee,
+                args,
+                spread: false,
+                want: 0,
+                deferred: true,
+            };
+            self.call(state, process, call)?;
+            // What a deferred call waits for, it waits for where it was deferred.
+            if let Some(pending) = &mut process.pending {
+                pending.at = deferred.at;
+            }
+            return Ok(());
+        }
+        let func = self.program.func(frame.func);
+        let named = !func.result_slots.is_empty();
+        let slots: Vec<Value> =
+            func.result_slots.iter().map(|slot| frame.values[slot.0 as usize]).collect();
+        let mut results = std::mem::take(&mut frame.results);
+        let want = frame.want;
+        if named {
+            results = slots.into_iter().map(|value| self.through_cell(state, value)).collect();
+        }
+        process.frames.pop();
+        if let Some((how, at)) = process.unwinding
+            && at == depth
+        {
+            match process.frames.len().checked_sub(1) {
+                None if how == Unwinding::Panic => return Err(Stop::End),
+                None => process.unwinding = None,
+                Some(below) => {
+                    process.unwinding = Some((how, below));
+                    process.frame().mode = Mode::Leave;
+                    process.frame().results.clear();
+                }
+            }
+            return Ok(());
+        }
+        if process.frames.is_empty() {
+            if process.id.0 == 0 {
+                for value in results {
+                    self.escape(state, value);
+                }
+            }
+            return Ok(());
+        }
+        self.deliver(state, process, results, want);
+        Ok(())
+    }
+
+    /// The value of a variable, which may live in a cell.
+    fn through_cell(&self, state: &State, value: Value) -> Value {
+        match value {
+            Value::Ref(id) => match state.heap.get(id) {
+                crate::explore::object::Object::Cell(inner) => *inner,
+                _ => value,
+            },
+            _ => value,
+        }
+    }
+
+    /// Makes the goroutine wait for `operation`; its results go to the frame that runs.
+    pub(super) fn wait(&self, process: &mut Process, operation: Operation, want: u8) {
+        let at = process.site();
+        process.pending = Some(Pending { operation, at, want });
+    }
+
+    /// A frame that begins to run `func`.
+    pub(super) fn new_frame(&self, func: crate::program::code::FuncId, want: u8) -> Frame {
+        Frame {
+            func,
+            pc: 0,
+            mode: Mode::Run,
+            want,
+            values: vec![Value::Nil; self.program.func(func).vars.len()],
+            defers: Vec::new(),
+            results: Vec::new(),
+            deferred: false,
+        }
+    }
+}
+
+/// Leaves the frame that runs, and all below it unless somebody recovers.
+pub(super) fn unwind(process: &mut Process, how: Unwinding) {
+    let Some(top) = process.frames.len().checked_sub(1) else { return };
+    process.unwinding = Some((how, top));
+    let frame = process.frame();
+    frame.mode = Mode::Leave;
+    frame.results.clear();
+}
+
+impl Process {
+    /// The frame that runs, of a goroutine that has one.
+    pub(super) fn frame(&mut self) -> &mut Frame {
+        self.top().expect("only a goroutine with frames runs code")
+    }
+}
+
+impl Frame {
+    /// Takes a value from the operand stack.
+    pub(super) fn pop(&mut self) -> Value {
+        self.values.pop().expect("the compiler balances the stack")
+    }
+
+    /// The value `back` places below the top of the stack.
+    pub(super) fn peek(&self, back: usize) -> Value {
+        self.values[self.values.len() - 1 - back]
+    }
+
+    pub(super) fn slot(&mut self, slot: Slot) -> &mut Value {
+        &mut self.values[slot.0 as usize]
+    }
+
+    /// Takes the last `count` values, in order.
+    pub(super) fn take(&mut self, count: usize) -> Vec<Value> {
+        let at = self.values.len() - count;
+        self.values.split_off(at)
+    }
+}

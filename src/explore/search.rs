@@ -1,0 +1,369 @@
+//! The search through the states: those that need the fewest preemptions first, the newest first
+//! among them. It finds sooner than depth-first search, and the paths that it finds have the
+//! fewest switches between goroutines.
+
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::explore::components;
+use crate::explore::key;
+use crate::explore::machine::{Machine, Stop};
+use crate::explore::object::Object;
+use crate::explore::process::{Decision, Frame, GoroutineId, Operation, Process};
+use crate::explore::reduce;
+use crate::explore::report;
+use crate::explore::state::State;
+use crate::explore::transition::Step;
+use crate::explore::value::{ObjectId, Value};
+use crate::explore::{Bound, Exploration, Kind, Limits, Root, Site};
+use crate::program::Program;
+
+/// A state that was met: how it was reached first, and where it leads.
+pub(super) struct Node {
+    pub parent: Option<u32>,
+    /// Who moved to get here, where, and how.
+    pub by: GoroutineId,
+    pub at: Site,
+    pub event: Event,
+    pub cost: u32,
+    /// The states that follow; complete once the state was expanded.
+    pub next: Vec<u32>,
+    /// The goroutines of the state: what each is about to do, and whether it cannot.
+    pub waiting: Vec<Waiting>,
+    /// Whether a bound cut something off behind it.
+    pub cut: bool,
+}
+
+/// A goroutine in a state, as far as a search for those that never get on needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub id: GoroutineId,
+    pub started: Site,
+    pub blocked: bool,
+    /// The cases of a select that nothing in this state can make ready.
+    pub dead: Vec<u32>,
+    pub at: Site,
+}
+
+/// A step of a witness.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Event {
+    Start,
+    /// Something unknown was decided; for a condition, which way.
+    Decided(Decision, Option<bool>),
+    Did(Step),
+}
+
+struct Entry {
+    cost: u32,
+    node: u32,
+    state: State,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    /// The greatest is taken first.
+    fn cmp(&self, other: &Entry) -> std::cmp::Ordering {
+        other.cost.cmp(&self.cost).then(self.node.cmp(&other.node))
+    }
+}
+
+pub(super) struct Search<'p> {
+    pub machine: Machine<'p>,
+    pub nodes: Vec<Node>,
+    root: Root,
+    seen: FxHashMap<u128, u32>,
+    queue: BinaryHeap<Entry>,
+    found: FxHashSet<(Site, Site)>,
+    out: Exploration,
+}
+
+/// Explores from a root.
+pub(super) fn run(program: &Program, root: Root, limits: &Limits) -> Exploration {
+    let mut search = Search {
+        machine: Machine::new(program, limits, root.closed),
+        nodes: Vec::new(),
+        root,
+        seen: FxHashMap::default(),
+        queue: BinaryHeap::new(),
+        found: FxHashSet::default(),
+        out: Exploration::default(),
+    };
+    search.explore();
+    search.out.states = search.nodes.len();
+    search.out.steps = search.machine.steps;
+    search.out
+}
+
+impl Search<'_> {
+    fn explore(&mut self) {
+        let state = self.first();
+        self.add(
+            state,
+            None,
+            GoroutineId(0),
+            Site { func: self.root.func, pc: 0 },
+            Event::Start,
+            0,
+        );
+        while let Some(entry) = self.queue.pop() {
+            if self.nodes.len() >= self.machine.limits.states {
+                self.cut(Bound::States);
+                break;
+            }
+            self.expand(entry);
+        }
+        if self.out.complete() {
+            for stuck in components::never_on(self) {
+                self.keep(stuck);
+            }
+        }
+    }
+
+    /// The state in which the root begins, with parameters of which nothing is known.
+    fn first(&mut self) -> State {
+        let mut state = State::default();
+        let func = self.machine.program.func(self.root.func);
+        let mut frame = self.machine.new_frame(self.root.func, 0);
+        for &slot in func.receiver.iter().chain(&func.params) {
+            let ty = func.vars[slot.0 as usize].ty;
+            frame.values[slot.0 as usize] = self.machine.symbolic(&mut state, ty);
+        }
+        state.processes.push(Rc::new(Process {
+            id: GoroutineId(0),
+            started: Site { func: self.root.func, pc: 0 },
+            frames: vec![Rc::new(frame)],
+            pending: None,
+            unwinding: None,
+        }));
+        state
+    }
+
+    fn cut(&mut self, bound: Bound) {
+        self.out.bounds[bound as usize] += 1;
+    }
+
+    /// Lets the goroutines of a new state run to their next operations, and enters it. Gives its
+    /// number, or nothing if it ends there.
+    fn add(
+        &mut self,
+        mut state: State,
+        parent: Option<u32>,
+        by: GoroutineId,
+        at: Site,
+        event: Event,
+        cost: u32,
+    ) -> Option<u32> {
+        match self.machine.settle(&mut state) {
+            Ok(()) => {}
+            Err(Stop::Cut(bound)) => {
+                self.cut(bound);
+                if let Some(parent) = parent {
+                    self.nodes[parent as usize].cut = true;
+                }
+                return None;
+            }
+            Err(_) => return None,
+        }
+        // When `main` returns the process ends, and with it everything that is merely alive.
+        if self.root.ends_process && state.process(GoroutineId(0)).is_none() {
+            return None;
+        }
+        let (key, reached) = key::key(self.machine.program, &self.machine.terms, &state);
+        let next = self.nodes.len() as u32;
+        let node = *self.seen.entry(key).or_insert(next);
+        if node == next {
+            self.forget_dead(&mut state);
+            state.heap.keep(|id| reached[id.0 as usize]);
+            let node = Node {
+                parent,
+                by,
+                at,
+                event,
+                cost,
+                next: Vec::new(),
+                waiting: Vec::new(),
+                cut: false,
+            };
+            self.nodes.push(node);
+            self.queue.push(Entry { cost, node: next, state });
+        }
+        Some(node)
+    }
+
+    /// Clears the variables that nobody reads any more: what they refer to is not kept.
+    fn forget_dead(&self, state: &mut State) {
+        for process in &mut state.processes {
+            let dead = |frame: &Frame| -> Vec<usize> {
+                let func = self.machine.program.func(frame.func);
+                let live: Vec<usize> = key::live(func, frame).map(|(slot, _)| slot).collect();
+                let vars = func.vars.len().min(frame.values.len());
+                let refers = |slot: &usize| frame.values[*slot].object().is_some();
+                (0..vars).filter(refers).filter(|slot| live.binary_search(slot).is_err()).collect()
+            };
+            for at in 0..process.frames.len() {
+                let dead = dead(&process.frames[at]);
+                if dead.is_empty() {
+                    continue;
+                }
+                let frame = Rc::make_mut(&mut Rc::make_mut(process).frames[at]);
+                for slot in dead {
+                    frame.values[slot] = Value::Nil;
+                }
+            }
+        }
+    }
+
+    fn expand(&mut self, entry: Entry) {
+        let Entry { node, state, .. } = entry;
+        let enabled: Vec<Vec<Step>> =
+            (0..state.processes.len()).map(|at| self.machine.enabled(&state, at)).collect();
+        self.note_waiting(node, &state, &enabled);
+        if enabled.iter().all(Vec::is_empty) {
+            self.terminal(node, &state);
+            return;
+        }
+        let alone = reduce::alone(&self.machine, &state, &enabled);
+        let last = self.nodes[node as usize].by;
+        let last_goes_on = state.process(last).is_some_and(|at| !enabled[at].is_empty());
+        for (at, steps) in enabled.into_iter().enumerate() {
+            if alone.is_some_and(|alone| alone != at) {
+                continue;
+            }
+            let id = state.processes[at].id;
+            let site = state.processes[at].pending.as_ref().map_or(Site::NONE, |p| p.at);
+            let preempts = last_goes_on && id != last;
+            let cost = self.nodes[node as usize].cost + u32::from(preempts);
+            for step in steps {
+                self.take(node, &state, at, step, site, cost);
+            }
+        }
+    }
+
+    /// Takes one step out of a state.
+    fn take(&mut self, node: u32, state: &State, at: usize, step: Step, site: Site, cost: u32) {
+        let mut next = state.clone();
+        let by = state.processes[at].id;
+        match self.machine.apply(&mut next, at, step) {
+            Ok(()) => {}
+            Err(Stop::Cut(bound)) => {
+                self.cut(bound);
+                self.nodes[node as usize].cut = true;
+                return;
+            }
+            Err(_) => {
+                if let Step::Misuse(misuse) = step {
+                    let stuck = report::stuck(self, node, state, &[at], Kind::Misuse(misuse));
+                    self.keep(stuck);
+                }
+                return;
+            }
+        }
+        let event = match step {
+            Step::Decide(decision) => Event::Decided(decision, self.truth_after(&next, by)),
+            step => Event::Did(step),
+        };
+        if let Some(to) = self.add(next, Some(node), by, site, event, cost) {
+            let edges = &mut self.nodes[node as usize].next;
+            if !edges.contains(&to) {
+                edges.push(to);
+            }
+        }
+    }
+
+    /// Which way the condition goes that a goroutine stands at, now that something was decided.
+    fn truth_after(&mut self, state: &State, id: GoroutineId) -> Option<bool> {
+        let process = &state.processes[state.process(id)?];
+        let frame = process.frames.last()?;
+        let op = self.machine.program.func(frame.func).code.get(frame.pc as usize)?;
+        if !matches!(op, crate::program::code::Op::Branch { .. }) || process.pending.is_some() {
+            return None;
+        }
+        let value = *frame.values.last()?;
+        self.machine.truth(state, value).ok()
+    }
+
+    fn note_waiting(&mut self, node: u32, state: &State, enabled: &[Vec<Step>]) {
+        let waiting = state
+            .processes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, process)| {
+                let pending = process.pending.as_ref()?;
+                let blocked = enabled[at].is_empty() && !self.machine.is_awaited(state, at);
+                let dead = match &pending.operation {
+                    Operation::Select { cases, .. } => dead_cases(state, cases, &enabled[at]),
+                    _ => Vec::new(),
+                };
+                Some(Waiting {
+                    id: process.id,
+                    started: process.started,
+                    blocked,
+                    dead,
+                    at: pending.at,
+                })
+            })
+            .collect();
+        self.nodes[node as usize].waiting = waiting;
+    }
+
+    /// Nobody can do anything any more.
+    fn terminal(&mut self, node: u32, state: &State) {
+        let idle = |process: &Rc<Process>| {
+            let pending = process.pending.as_ref();
+            pending.is_some_and(|pending| {
+                matches!(&pending.operation, Operation::Select { cases, .. } if cases.is_empty())
+            })
+        };
+        // `select {}` is meant to stay.
+        if state.processes.is_empty() || state.processes.iter().any(idle) {
+            return;
+        }
+        let all: Vec<usize> = (0..state.processes.len()).collect();
+        let stuck = report::stuck(self, node, state, &all, Kind::Terminal);
+        self.keep(stuck);
+    }
+
+    /// Keeps what is found, unless all of it was found before.
+    fn keep(&mut self, stuck: crate::explore::Stuck) {
+        let mut new = false;
+        for goroutine in &stuck.goroutines {
+            new |= self.found.insert((goroutine.at, goroutine.started));
+        }
+        if new {
+            self.out.stuck.push(stuck);
+        }
+    }
+}
+
+/// The receives of a select on channels of the explored code that cannot happen.
+fn dead_cases(state: &State, cases: &[(Value, Option<Value>)], steps: &[Step]) -> Vec<u32> {
+    let internal = |id: ObjectId| {
+        matches!(state.heap.get(id), Object::Channel(_)) && !state.heap.is_external(id)
+    };
+    let mut dead = Vec::new();
+    for (at, (channel, value)) in cases.iter().enumerate() {
+        let at = at as u32;
+        let can =
+            steps.iter().any(|step| matches!(step, Step::Communicate(Some(c), _) if *c == at));
+        if value.is_none() && !can && channel.object().is_some_and(internal) {
+            dead.push(at);
+        }
+    }
+    dead
+}

@@ -1,0 +1,470 @@
+//! What is not known: values made from declared types, operations on them, and the questions that
+//! must be decided before a goroutine can go on.
+
+use crate::explore::machine::{Machine, Stop};
+use crate::explore::object::{Channel, Clock, Object, OnceState};
+use crate::explore::process::Decision;
+use crate::explore::state::State;
+use crate::explore::value::{ObjectId, Term, TermId, Unknown, Value};
+use crate::program::code::{Operator, TextId};
+use crate::program::library::LibType;
+use crate::program::types::{Type, TypeId};
+use crate::program::{self};
+
+/// Larger constants as bounds of loops are taken for [`SHRUNK`].
+const LARGE: i64 = 20;
+const SHRUNK: i64 = 2;
+
+/// Longer arrays are empty.
+const MAX_ARRAY: u32 = 16;
+
+impl Machine<'_> {
+    /// The zero value of a type. `external` says whether other code can reach what holds it.
+    pub(super) fn zero(&mut self, state: &mut State, ty: TypeId, external: bool) -> Value {
+        let place = |state: &mut State, object| {
+            let id = state.add(object, None);
+            state.heap.entry_mut(id).external = external;
+            Value::Struct(id)
+        };
+        match self.program.types.underlying(ty) {
+            Type::Unknown | Type::External(..) => state.unknown(ty),
+            Type::Bool => Value::Bool(false),
+            Type::Int => Value::Int(0),
+            Type::String => Value::Str(TextId(0)),
+            Type::Float => state.unknown(TypeId::FLOAT),
+            Type::Lib(lib) => match lib {
+                LibType::Context | LibType::CancelFunc | LibType::Locker => Value::Nil,
+                LibType::Duration => Value::Int(0),
+                LibType::Timer | LibType::Ticker | LibType::Testing | LibType::Request => {
+                    state.unknown(ty)
+                }
+                &lib => match sync_object(lib) {
+                    Some(object) => place(state, object),
+                    None => {
+                        let wait = Object::WaitGroup { count: 0, shrunk: None, exact: true };
+                        let wait = state.add(wait, None);
+                        state.heap.entry_mut(wait).external = external;
+                        place(state, Object::Group { wait, context: None })
+                    }
+                },
+            },
+            Type::Struct(_) => place(state, Object::Struct { ty, fields: Vec::new() }),
+            &Type::Array(len, element) => {
+                let len = len.filter(|&len| len <= MAX_ARRAY).unwrap_or(0);
+                let items = (0..len).map(|_| self.zero(state, element, external)).collect();
+                let id = state.add(Object::Slice { element, items }, None);
+                state.heap.entry_mut(id).external = external;
+                Value::Ref(id)
+            }
+            _ => Value::Nil,
+        }
+    }
+
+    /// Some value of a type, which code that is not explored has made and can reach.
+    pub(super) fn symbolic(&mut self, state: &mut State, ty: TypeId) -> Value {
+        match self.program.types.underlying(ty) {
+            &Type::Pointer(to) => match self.program.types.underlying(to) {
+                Type::Struct(_) => {
+                    Value::Ref(state.add_external(Object::Struct { ty: to, fields: Vec::new() }))
+                }
+                Type::Lib(LibType::Timer | LibType::Ticker) => {
+                    let channel = state.add_external(Object::Channel(external_channel()));
+                    let timer = Object::Timer { channel, periodic: true, callback: false };
+                    Value::Ref(state.add_external(timer))
+                }
+                Type::Lib(LibType::Testing | LibType::Request) => state.unknown(ty),
+                Type::Lib(_) => match self.symbolic(state, to) {
+                    Value::Struct(id) => Value::Ref(id),
+                    _ => state.unknown(ty),
+                },
+                _ => state.unknown(ty),
+            },
+            Type::Struct(_) => {
+                Value::Struct(state.add_external(Object::Struct { ty, fields: Vec::new() }))
+            }
+            Type::Chan(..) => Value::Ref(state.add_external(Object::Channel(external_channel()))),
+            Type::Lib(LibType::Context) => {
+                let done = state.add_external(Object::Channel(external_channel()));
+                Value::Ref(state.add_external(Object::Context { parent: None, done }))
+            }
+            Type::Lib(lib) => match sync_object(*lib) {
+                Some(Object::Atomic(_)) => {
+                    let value = state.unknown(TypeId::UNKNOWN);
+                    Value::Struct(state.add_external(Object::Atomic(value)))
+                }
+                Some(object) => Value::Struct(state.add_external(object)),
+                None if *lib == LibType::Group => self.zero(state, ty, true),
+                None => state.unknown(ty),
+            },
+            _ => state.unknown(ty),
+        }
+    }
+
+    /// A value about unknowns, or a fresh unknown where it would get too deep.
+    pub(super) fn term(&mut self, state: &mut State, term: Term, ty: TypeId) -> Value {
+        let mut operands = [Value::Nil; 2];
+        for (at, operand) in term.operands().into_iter().flatten().enumerate() {
+            operands[at] = operand;
+        }
+        if !self.terms.keeps(&operands) {
+            return state.unknown(ty);
+        }
+        let id = self.terms.intern(term);
+        state.fact(id).unwrap_or(Value::Term(id))
+    }
+
+    /// `left op right`
+    pub(super) fn binary(
+        &mut self,
+        state: &mut State,
+        op: Operator,
+        left: Value,
+        right: Value,
+    ) -> Result<Value, Stop> {
+        match op {
+            Operator::Eq | Operator::Ne => {
+                let equal = self.equal(state, left, right);
+                let not = op == Operator::Ne;
+                Ok(match equal {
+                    Some(equal) => Value::Bool(equal != not),
+                    None if left.is_unknown() || right.is_unknown() => {
+                        let equal = Term::Binary(Operator::Eq, left, right);
+                        let equal = self.term(state, equal, TypeId::BOOL);
+                        if not { self.not(state, equal) } else { equal }
+                    }
+                    None => state.unknown(TypeId::BOOL),
+                })
+            }
+            Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge => {
+                Ok(self.order(state, op, left, right))
+            }
+            _ => self.arithmetic(state, op, left, right),
+        }
+    }
+
+    fn order(&mut self, state: &mut State, op: Operator, left: Value, right: Value) -> Value {
+        if let (Value::Int(left), Value::Int(right)) = (left, right) {
+            let bound = if matches!(op, Operator::Lt | Operator::Le) { right } else { left };
+            if bound > LARGE {
+                self.large.insert(bound);
+                return Value::Bool(match op {
+                    Operator::Lt => left < SHRUNK,
+                    Operator::Le => left <= SHRUNK,
+                    Operator::Gt => SHRUNK > right,
+                    _ => SHRUNK >= right,
+                });
+            }
+            return Value::Bool(compare(op, left, right));
+        }
+        if self.is_integer(left) && self.is_integer(right) {
+            return self.term(state, Term::Binary(op, left, right), TypeId::BOOL);
+        }
+        state.unknown(TypeId::BOOL)
+    }
+
+    fn arithmetic(
+        &mut self,
+        state: &mut State,
+        op: Operator,
+        left: Value,
+        right: Value,
+    ) -> Result<Value, Stop> {
+        if let (Value::Int(a), Value::Int(b)) = (left, right) {
+            if matches!(op, Operator::Div | Operator::Rem) && b == 0 {
+                return Err(Stop::Panic);
+            }
+            return Ok(match program::arithmetic(op, a, b) {
+                Some(value) => Value::Int(value),
+                None => state.unknown(TypeId::INT),
+            });
+        }
+        let linear = matches!(op, Operator::Add | Operator::Sub | Operator::Mul);
+        if linear && self.is_integer(left) && self.is_integer(right) {
+            return Ok(self.term(state, Term::Binary(op, left, right), TypeId::INT));
+        }
+        Ok(state.unknown(self.type_of(left)))
+    }
+
+    /// What is known of the type of a value that is not an object.
+    pub(super) fn type_of(&self, value: Value) -> TypeId {
+        match value {
+            Value::Unknown(unknown) => unknown.ty,
+            Value::Int(_) => TypeId::INT,
+            Value::Str(_) => TypeId::STRING,
+            Value::Bool(_) => TypeId::BOOL,
+            _ => TypeId::UNKNOWN,
+        }
+    }
+
+    /// Whether two values are equal, if that is known.
+    pub(super) fn equal(&self, state: &State, left: Value, right: Value) -> Option<bool> {
+        if let (Value::Unknown(a), Value::Unknown(b)) = (left, right)
+            && a.id == b.id
+        {
+            return Some(true);
+        }
+        if left == right && !matches!(left, Value::Struct(_)) {
+            return Some(true);
+        }
+        match (left, right) {
+            (Value::Nil, Value::Unknown(unknown)) | (Value::Unknown(unknown), Value::Nil) => {
+                unknown.non_nil.then_some(false)
+            }
+            (Value::Unknown(_) | Value::Term(_), _) | (_, Value::Unknown(_) | Value::Term(_)) => {
+                None
+            }
+            (Value::Struct(_), _) | (_, Value::Struct(_)) => None,
+            // The same text may be written in two ways.
+            (Value::Atom(_), Value::Atom(_)) => None,
+            (Value::Atom(_), _) | (_, Value::Atom(_)) => None,
+            (Value::Ref(a), Value::Ref(b)) => {
+                let comparable = |id| {
+                    !matches!(state.heap.get(id), Object::Method { .. } | Object::LibMethod { .. })
+                };
+                (comparable(a) && comparable(b)).then_some(false)
+            }
+            _ => Some(false),
+        }
+    }
+
+    pub(super) fn not(&mut self, state: &mut State, value: Value) -> Value {
+        match value {
+            Value::Bool(value) => Value::Bool(!value),
+            Value::Term(id) => match self.terms.get(id) {
+                Term::Not(inner) => inner,
+                _ => self.term(state, Term::Not(value), TypeId::BOOL),
+            },
+            Value::Unknown(_) => self.term(state, Term::Not(value), TypeId::BOOL),
+            _ => state.unknown(TypeId::BOOL),
+        }
+    }
+
+    /// Whether the value can be taken for an integer.
+    pub(super) fn is_integer(&self, value: Value) -> bool {
+        match value {
+            Value::Int(_) => true,
+            Value::Unknown(unknown) => {
+                matches!(
+                    self.program.types.underlying(unknown.ty),
+                    Type::Unknown | Type::Int | Type::Lib(LibType::Duration)
+                ) && !unknown.non_nil
+            }
+            Value::Term(id) => match self.terms.get(id) {
+                Term::Len(_) => true,
+                Term::Member(..) | Term::Element(..) => true,
+                Term::Binary(Operator::Add | Operator::Sub | Operator::Mul, a, b) => {
+                    self.is_integer(a) && self.is_integer(b)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The integer that `value` is, deciding one unknown after the other among `candidates`.
+    pub(super) fn integer(
+        &mut self,
+        state: &State,
+        value: Value,
+        candidates: &[i64],
+    ) -> Result<i64, Stop> {
+        match value {
+            Value::Int(value) => Ok(value),
+            Value::Unknown(unknown) => {
+                let is = |&value: &i64| Decision::Is(unknown.id, Value::Int(value));
+                Err(Stop::Decide(candidates.iter().map(is).collect()))
+            }
+            Value::Term(id) => {
+                if let Some(Value::Int(value)) = state.fact(id) {
+                    return Ok(value);
+                }
+                if let Term::Binary(op, a, b) = self.terms.get(id) {
+                    let a = self.integer(state, a, candidates)?;
+                    let b = self.integer(state, b, candidates)?;
+                    return Ok(program::arithmetic(op, a, b).unwrap_or(1));
+                }
+                let holds = |&value: &i64| Decision::Holds(id, Value::Int(value));
+                Err(Stop::Decide(candidates.iter().map(holds).collect()))
+            }
+            _ => Ok(1),
+        }
+    }
+
+    /// The truth of a condition.
+    pub(super) fn truth(&mut self, state: &State, value: Value) -> Result<bool, Stop> {
+        match value {
+            Value::Bool(value) => Ok(value),
+            Value::Unknown(unknown) => Err(either(unknown)),
+            Value::Term(id) => self.truth_of_term(state, id),
+            // Not a boolean: a program that does not compile.
+            _ => Ok(true),
+        }
+    }
+
+    fn truth_of_term(&mut self, state: &State, id: TermId) -> Result<bool, Stop> {
+        if let Some(Value::Bool(value)) = state.fact(id) {
+            return Ok(value);
+        }
+        match self.terms.get(id) {
+            Term::Not(inner) => self.truth(state, inner).map(|value| !value),
+            Term::Binary(op, left, right) => self.truth_of_comparison(state, id, op, left, right),
+            _ => Err(holds(id)),
+        }
+    }
+
+    fn truth_of_comparison(
+        &mut self,
+        state: &State,
+        id: TermId,
+        op: Operator,
+        left: Value,
+        right: Value,
+    ) -> Result<bool, Stop> {
+        let compound = |value: Value| match value {
+            Value::Term(id) => matches!(self.terms.get(id), Term::Len(_) | Term::Binary(..)),
+            _ => false,
+        };
+        let ordered = op != Operator::Eq;
+        let one_side = matches!(left, Value::Int(_)) || matches!(right, Value::Int(_));
+        let numeric = ordered || compound(left) || compound(right) || one_side;
+        if numeric && self.is_integer(left) && self.is_integer(right) {
+            let candidates = candidates(op, left, right);
+            let left = self.integer(state, left, &candidates)?;
+            let right = self.integer(state, right, &candidates)?;
+            return Ok(if ordered { compare(op, left, right) } else { left == right });
+        }
+        if let Some(equal) = self.equal(state, left, right) {
+            return Ok(equal);
+        }
+        let (unknown, other) = match (left, right) {
+            (Value::Unknown(unknown), other) | (other, Value::Unknown(unknown)) => (unknown, other),
+            _ => return Err(holds(id)),
+        };
+        match other {
+            Value::Nil => {
+                let non_nil = Value::Unknown(Unknown { non_nil: true, ..unknown });
+                Err(Stop::Decide(vec![
+                    Decision::Is(unknown.id, Value::Nil),
+                    Decision::Is(unknown.id, non_nil),
+                ]))
+            }
+            Value::Bool(_) => Err(either(unknown)),
+            Value::Str(_) | Value::Atom(_) | Value::External(_) => Err(Stop::Decide(vec![
+                Decision::Is(unknown.id, other),
+                Decision::Holds(id, Value::Bool(false)),
+            ])),
+            _ => Err(holds(id)),
+        }
+    }
+
+    /// Applies a decision to the whole state.
+    pub(super) fn decide(&mut self, state: &mut State, decision: Decision) {
+        match decision {
+            Decision::Holds(term, value) => {
+                std::rc::Rc::make_mut(&mut state.facts).push((term, value));
+            }
+            Decision::Is(id, by) => {
+                // Which terms change is found first, as both closures look at the terms.
+                let terms = std::mem::take(&mut self.terms);
+                let cell = std::cell::RefCell::new(terms);
+                let concerns = |value: Value| match value {
+                    Value::Unknown(unknown) => unknown.id == id,
+                    Value::Term(_) => cell.borrow().mentions(value, id),
+                    _ => false,
+                };
+                state.change_values(
+                    &mut |value| *value = cell.borrow_mut().replace(*value, id, by),
+                    &concerns,
+                );
+                self.terms = cell.into_inner();
+                self.replace_in_facts(state, id, by);
+            }
+        }
+    }
+
+    fn replace_in_facts(&mut self, state: &mut State, id: u32, by: Value) {
+        let terms = &mut self.terms;
+        if !state.facts.iter().any(|&(term, _)| terms.mentions(Value::Term(term), id)) {
+            return;
+        }
+        for (term, value) in std::rc::Rc::make_mut(&mut state.facts) {
+            if let Value::Term(new) = terms.replace(Value::Term(*term), id, by) {
+                *term = new;
+            }
+            *value = terms.replace(*value, id, by);
+        }
+    }
+}
+
+/// A channel that other code sends on, receives from and closes.
+pub(super) fn external_channel() -> Channel {
+    Channel { capacity: 0, buffer: Vec::new(), closed: false, clock: Clock::None }
+}
+
+/// The object of a library type that is held in place.
+fn sync_object(lib: LibType) -> Option<Object> {
+    Some(match lib {
+        LibType::Mutex => Object::Mutex(None),
+        LibType::RwMutex => Object::RwMutex { writer: None, readers: Vec::new(), waiting: 0 },
+        LibType::WaitGroup => Object::WaitGroup { count: 0, shrunk: None, exact: true },
+        LibType::Once => Object::Once(OnceState::Fresh),
+        LibType::Cond => Object::Cond { locker: Value::Nil, waiters: Vec::new() },
+        LibType::AtomicBool => Object::Atomic(Value::Bool(false)),
+        LibType::AtomicInt => Object::Atomic(Value::Int(0)),
+        LibType::AtomicValue => Object::Atomic(Value::Nil),
+        LibType::Semaphore => Object::Semaphore { free: 0 },
+        _ => return None,
+    })
+}
+
+fn either(unknown: Unknown) -> Stop {
+    let is = |value| Decision::Is(unknown.id, Value::Bool(value));
+    Stop::Decide(vec![is(true), is(false)])
+}
+
+fn holds(id: TermId) -> Stop {
+    let holds = |value| Decision::Holds(id, Value::Bool(value));
+    Stop::Decide(vec![holds(true), holds(false)])
+}
+
+fn compare(op: Operator, left: i64, right: i64) -> bool {
+    match op {
+        Operator::Lt => left < right,
+        Operator::Le => left <= right,
+        Operator::Gt => left > right,
+        Operator::Ge => left >= right,
+        Operator::Ne => left != right,
+        _ => left == right,
+    }
+}
+
+/// The numbers that are tried for an unknown in a comparison: 1 and 2 as the bound of a loop, and
+/// what decides the comparison otherwise.
+fn candidates(op: Operator, left: Value, right: Value) -> Vec<i64> {
+    if matches!(op, Operator::Lt | Operator::Le) && matches!(left, Value::Int(_)) {
+        return vec![1, 2];
+    }
+    let constant = match (left, right) {
+        (_, Value::Int(value)) | (Value::Int(value), _) if (0..LARGE).contains(&value) => value,
+        _ => 0,
+    };
+    let mut candidates = vec![0, 1, 2, constant, constant + 1];
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates
+}
+
+/// The numbers that are tried for an unknown capacity, length or count.
+pub(super) const COUNTS: &[i64] = &[1, 2];
+
+/// A count that is small enough to be run, and whether it was cut for that.
+pub(super) fn shrink(count: i64) -> (i64, bool) {
+    if count > LARGE { (SHRUNK, true) } else { (count, false) }
+}
+
+impl ObjectId {
+    /// A pointer to the object.
+    pub(super) fn pointer(self) -> Value {
+        Value::Ref(self)
+    }
+}

@@ -1,0 +1,153 @@
+//! Function bodies to compact code for an abstract machine, compiled once per package.
+//!
+//! The machine (`explore`) must know nothing of syntax, so everything that Go's syntax decides is
+//! decided here: scopes, captured variables, the order of evaluation, where `break` goes, which
+//! `defer` belongs to which function, what a constant is. What depends on values (dispatch,
+//! promoted fields, whether a range is over a channel) is left to the machine. What cannot be
+//! compiled is an [`Op::Hole`](code::Op::Hole), which makes its values unknown and lets its
+//! arguments escape: never a silent skip.
+//!
+//! ```go
+//! func f(ch chan int) { go g(); ch <- 1 }
+//! ```
+//!
+//! becomes
+//!
+//! ```text
+//! func g; go 0; load ch; const 1; send; return 0
+//! ```
+//!
+//! A program holds no pointers into trees and can be shared by threads.
+
+pub mod code;
+mod compile;
+mod facts;
+pub mod library;
+mod package;
+mod print;
+pub mod types;
+
+use rustc_hash::FxHashMap;
+
+pub use package::{Environment, NothingKnown, Source};
+
+use crate::syntax::Symbol;
+use code::{External, ExternalId, Func, FuncId, Global, GlobalId, NameId, Operator, TextId};
+use package::Package;
+use types::{NamedId, Types};
+
+/// The code of one package.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its functions: declared ones, literals and initialisers.
+    pub funcs: Vec<Func>,
+    /// Its variables.
+    pub globals: Vec<Global>,
+    /// The types that it speaks of.
+    pub types: Types,
+    /// The names of other packages that it uses.
+    pub externals: Vec<External>,
+    /// The names of fields and methods.
+    pub names: Vec<Symbol>,
+    /// The texts of its constants.
+    pub texts: Vec<Box<str>>,
+    /// The methods declared for each defined type.
+    pub methods: FxHashMap<(NamedId, NameId), FuncId>,
+    /// The methods by name, in order of source.
+    pub methods_by_name: FxHashMap<NameId, Vec<FuncId>>,
+    /// The declared functions and methods, in order of source.
+    pub declared: Vec<FuncId>,
+    name_ids: FxHashMap<Symbol, NameId>,
+}
+
+/// Compiles the functions of a package from its files.
+pub fn compile(files: &[Source<'_>], environment: &dyn Environment) -> Program {
+    let output = compile::package(Package::new(files, environment));
+    let name_ids = output.names.iter().enumerate().map(|(at, &name)| (name, NameId(at as u32)));
+    let mut program = Program {
+        name_ids: name_ids.collect(),
+        funcs: output.funcs,
+        globals: output.globals,
+        types: output.types,
+        externals: output.externals,
+        names: output.names,
+        texts: output.texts,
+        methods: output.methods,
+        methods_by_name: FxHashMap::default(),
+        declared: output.declared,
+    };
+    for &id in &program.declared {
+        let func = &program.funcs[id.0 as usize];
+        if func.receiver.is_some()
+            && let Some(&name) = program.name_ids.get(&func.symbol)
+        {
+            program.methods_by_name.entry(name).or_default().push(id);
+        }
+    }
+    facts::complete(&mut program);
+    program
+}
+
+impl Program {
+    /// The function `id`.
+    pub fn func(&self, id: FuncId) -> &Func {
+        &self.funcs[id.0 as usize]
+    }
+
+    /// The variable `id`.
+    pub fn global(&self, id: GlobalId) -> &Global {
+        &self.globals[id.0 as usize]
+    }
+
+    /// The name `id` of another package.
+    pub fn external(&self, id: ExternalId) -> &External {
+        &self.externals[id.0 as usize]
+    }
+
+    /// The text of a name.
+    pub fn name(&self, id: NameId) -> &'static str {
+        self.names[id.0 as usize].as_str()
+    }
+
+    /// The text of a constant.
+    pub fn text(&self, id: TextId) -> &str {
+        &self.texts[id.0 as usize]
+    }
+
+    /// The number of a name, if the package uses it for a field or method.
+    pub fn name_id(&self, name: &str) -> Option<NameId> {
+        self.name_ids.get(&Symbol::new(name)).copied()
+    }
+
+    /// The declared functions that an exploration can start from: those that start goroutines,
+    /// make channels or lock, and those that begin in a state that is known.
+    pub fn roots(&self) -> impl Iterator<Item = FuncId> {
+        self.declared.iter().copied().filter(|&id| {
+            let traits = self.func(id).traits;
+            traits.root || traits.synchronises && self.is_entry(id)
+        })
+    }
+
+    /// Whether nothing of the package has run when the function begins: `main` and tests.
+    pub fn is_entry(&self, id: FuncId) -> bool {
+        let func = self.func(id);
+        let name = func.symbol.as_str();
+        let testing = || {
+            let only = match *func.params {
+                [only] => only,
+                _ => return false,
+            };
+            let ty = func.vars[only.0 as usize].ty;
+            let ty = self.types.pointee(ty).unwrap_or(ty);
+            matches!(self.types.underlying(ty), types::Type::Lib(library::LibType::Testing))
+        };
+        func.receiver.is_none()
+            && (name == "main"
+                || ["Test", "Benchmark", "Fuzz"].iter().any(|p| name.starts_with(p)) && testing())
+    }
+}
+
+/// `left op right` for integers, if it neither overflows nor panics.
+pub fn arithmetic(op: Operator, left: i64, right: i64) -> Option<i64> {
+    compile::arithmetic(op, left, right)
+}

@@ -1,0 +1,344 @@
+//! What can be said of the code without running it: which variables are live, which branches need
+//! not be decided, what a function does.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::program::Program;
+use crate::program::code::{Func, FuncId, Join, NameId, Op, Pc, Slot, SlotSet, Traits};
+use crate::program::library::{self, Intrinsic};
+use crate::program::types::{Type, TypeId};
+
+/// Fills in the facts of all functions.
+pub(super) fn complete(program: &mut Program) {
+    traits(program);
+    for id in 0..program.funcs.len() {
+        let live = liveness(program, &program.funcs[id]);
+        let joins = joins(program, &program.funcs[id]);
+        program.funcs[id].live = live;
+        program.funcs[id].joins = joins;
+    }
+}
+
+/// Per instruction the variables that are read after it begins.
+fn liveness(program: &Program, func: &Func) -> Vec<SlotSet> {
+    let empty = SlotSet::new(func.vars.len());
+    let mut always = empty.clone();
+    // Deferred calls may change results after any instruction that can panic.
+    for &slot in &func.result_slots {
+        always.insert(slot);
+    }
+    let mut live = vec![empty.clone(); func.code.len() + 1];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for at in (0..func.code.len()).rev() {
+            let op = func.code[at];
+            let mut out = always.clone();
+            match op {
+                Op::Return(_) => {}
+                Op::Jump(target) => out.union(&live[target as usize]),
+                Op::Select(table) => {
+                    let table = &func.selects[table as usize];
+                    for target in table.cases.iter().map(|case| case.target).chain(table.default) {
+                        out.union(&live[target as usize]);
+                    }
+                }
+                Op::Branch { target, .. } | Op::RangeNext { exit: target, .. } => {
+                    out.union(&live[at + 1]);
+                    out.union(&live[target as usize]);
+                }
+                _ => out.union(&live[at + 1]),
+            }
+            transfer(program, op, &mut out);
+            if out != live[at] {
+                live[at] = out;
+                changed = true;
+            }
+        }
+    }
+    live.truncate(func.code.len());
+    live
+}
+
+/// From what is live after an instruction to what is live before it.
+fn transfer(program: &Program, op: Op, live: &mut SlotSet) {
+    match op {
+        Op::Store(slot) | Op::Declare(slot) => {
+            // An assignment to a variable that holds a struct writes into its place.
+            if matches!(op, Op::Declare(_)) {
+                live.remove(slot);
+            }
+        }
+        Op::DeclareCell(slot) => live.remove(slot),
+        Op::Load(slot)
+        | Op::LoadCell(slot)
+        | Op::StoreCell(slot)
+        | Op::Box(slot)
+        | Op::Fresh(slot)
+        | Op::AddressOf(slot)
+        | Op::CountIteration(slot) => live.insert(slot),
+        Op::RangeStart(slot) => {
+            live.remove(slot);
+            live.remove(Slot(slot.0 + 1));
+        }
+        Op::RangeNext { slot, .. } | Op::RangeEnd(slot) => {
+            live.insert(slot);
+            live.insert(Slot(slot.0 + 1));
+        }
+        Op::Branch { counter, .. } if counter != Slot::NONE => live.insert(counter),
+        Op::Closure(func) => {
+            for &(outer, _) in &program.func(func).captures {
+                live.insert(outer);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Fills in what each function does, itself and through those that it may call.
+fn traits(program: &mut Program) {
+    let mut calls: Vec<Vec<FuncId>> = Vec::with_capacity(program.funcs.len());
+    for id in 0..program.funcs.len() {
+        let own = own_traits(program, &program.funcs[id]);
+        calls.push(callees(program, &program.funcs[id]));
+        program.funcs[id].traits = own;
+    }
+    // A literal's root belongs to the function that it stands in: children come after parents.
+    for id in (0..program.funcs.len()).rev() {
+        if let Some(parent) = program.funcs[id].parent {
+            let root = program.funcs[id].traits.root;
+            program.funcs[parent.0 as usize].traits.root |= root;
+        }
+    }
+    let mut callers: Vec<Vec<u32>> = vec![Vec::new(); program.funcs.len()];
+    for (caller, callees) in calls.iter().enumerate() {
+        for callee in callees {
+            callers[callee.0 as usize].push(caller as u32);
+        }
+    }
+    let mut work: Vec<u32> = (0..program.funcs.len() as u32)
+        .filter(|&id| program.funcs[id as usize].traits.synchronises)
+        .collect();
+    while let Some(id) = work.pop() {
+        for &caller in &callers[id as usize] {
+            let traits = &mut program.funcs[caller as usize].traits;
+            if !traits.synchronises {
+                traits.synchronises = true;
+                work.push(caller);
+            }
+        }
+    }
+}
+
+/// The functions that `func` may call, as far as names tell.
+fn callees(program: &Program, func: &Func) -> Vec<FuncId> {
+    let mut callees = Vec::new();
+    let mut seen: FxHashSet<NameId> = FxHashSet::default();
+    for op in &func.code {
+        match *op {
+            Op::Func(callee) | Op::Closure(callee) | Op::MethodExpr(callee) => callees.push(callee),
+            Op::CallMethod { name, .. } | Op::Member(name) if seen.insert(name) => {
+                let methods = program.methods_by_name.get(&name);
+                callees.extend(methods.into_iter().flatten());
+            }
+            _ => {}
+        }
+    }
+    callees
+}
+
+fn own_traits(program: &Program, func: &Func) -> Traits {
+    let mut traits = Traits::default();
+    let mut names: FxHashMap<NameId, bool> = FxHashMap::default();
+    for (at, op) in func.code.iter().enumerate() {
+        match *op {
+            Op::Go { .. } => {
+                traits.root = true;
+                traits.synchronises = true;
+            }
+            Op::Make(ty) => {
+                if matches!(program.types.underlying(ty), Type::Chan(..)) {
+                    traits.root = true;
+                    traits.synchronises = true;
+                }
+            }
+            Op::Send | Op::Receive { .. } | Op::Select(_) | Op::Close => traits.synchronises = true,
+            Op::Panic | Op::Builtin(_) | Op::Hole { .. } => traits.synchronises = true,
+            Op::Recover => {
+                traits.synchronises = true;
+                traits.recovers = true;
+            }
+            Op::CallMethod { name, .. } | Op::Member(name) => {
+                let text = program.name(name);
+                let may = *names.entry(name).or_insert_with(|| library::may_synchronise(text));
+                traits.synchronises |= may;
+                traits.root |= matches!(text, "Lock" | "RLock");
+                traits.effects |= matches!(op, Op::CallMethod { .. });
+            }
+            Op::Call { .. } => {
+                traits.effects = true;
+                // A call of a value: whatever it is, it is not one of those known by name.
+                traits.synchronises |= !calls_known(func, at);
+            }
+            Op::CallExternal { callee, .. } => match program.external(callee).intrinsic {
+                Intrinsic::Pure | Intrinsic::NewError | Intrinsic::CallsString => {}
+                Intrinsic::Unknown => traits.effects = true,
+                _ => {
+                    traits.synchronises = true;
+                    traits.effects = true;
+                }
+            },
+            Op::StoreField(_) | Op::StoreIndex | Op::StoreDeref | Op::StoreGlobal(_) => {
+                traits.effects = true;
+            }
+            Op::StoreCell(_) | Op::Delete | Op::Clear | Op::Copy | Op::Defer { .. } => {
+                traits.effects = true;
+            }
+            _ => {}
+        }
+    }
+    traits
+}
+
+/// Whether the call at `at` calls a declared function or a literal on the spot: the value that it
+/// calls was pushed by one of these instructions.
+fn calls_known(func: &Func, at: usize) -> bool {
+    let Op::Call { args, .. } = func.code[at] else { return false };
+    let mut missing = args as usize + 1;
+    let mut back = at;
+    while back > 0 && missing > 0 {
+        back -= 1;
+        let op = func.code[back];
+        let Some((pops, pushes)) = op.stack_effect() else { return false };
+        if matches!(op, Op::Jump(_) | Op::Branch { .. } | Op::Return(_)) {
+            return false;
+        }
+        if pushes >= missing {
+            return pushes == 1 && pops == 0 && matches!(op, Op::Func(_) | Op::Closure(_));
+        }
+        missing = missing - pushes + pops;
+    }
+    false
+}
+
+/// The branches whose ways meet again without doing anything that matters.
+fn joins(program: &Program, func: &Func) -> Vec<Join> {
+    let mut joins = Vec::new();
+    for (at, op) in func.code.iter().enumerate() {
+        if let Op::Branch { target, counter: Slot::NONE, .. } = *op
+            && let Some(join) = join(program, func, at, target)
+        {
+            joins.push(join);
+        }
+    }
+    joins
+}
+
+/// Longest region of code that is looked at for one branch.
+const MAX_REGION: usize = 400;
+
+fn join(program: &Program, func: &Func, branch: usize, target: Pc) -> Option<Join> {
+    let first = branch + 1;
+    let mut end = target as usize;
+    if end <= branch {
+        return None;
+    }
+    // Depth of the stack before each instruction of the region, where it is known.
+    let mut depth: Vec<Option<usize>> = vec![Some(0)];
+    let mut at = first;
+    let mut assigned = Vec::new();
+    while at < end {
+        let op = *func.code.get(at)?;
+        if end - first > MAX_REGION || !is_harmless(program, func, op) {
+            return None;
+        }
+        let goes_to = match op {
+            Op::Jump(to) | Op::Branch { target: to, .. } => Some(to as usize),
+            _ => None,
+        };
+        if let Op::Store(slot) | Op::Declare(slot) = op {
+            if !keeps_scalar(program, func, slot, at) {
+                return None;
+            }
+            assigned.push(slot);
+        }
+        let (pops, pushes) = op.stack_effect()?;
+        let before = depth.get(at - first).copied().flatten();
+        let after = match before {
+            Some(before) => Some(before.checked_sub(pops)? + pushes),
+            // Not reached from the branch.
+            None => None,
+        };
+        depth.resize(depth.len().max(at - first + 2), None);
+        if let Some(to) = goes_to {
+            if to <= at {
+                return None;
+            }
+            end = end.max(to);
+            depth.resize(depth.len().max(to - first + 1), None);
+            meet(&mut depth[to - first], after)?;
+        }
+        if !matches!(op, Op::Jump(_)) {
+            meet(&mut depth[at - first + 1], after)?;
+        }
+        // The target of the branch itself.
+        let own = target as usize;
+        depth.resize(depth.len().max(own - first + 1), None);
+        meet(&mut depth[own - first], Some(0))?;
+        at += 1;
+    }
+    if depth.get(end - first).copied().flatten().unwrap_or(0) != 0 {
+        return None;
+    }
+    assigned.sort_unstable();
+    assigned.dedup();
+    Some(Join { branch: branch as Pc, at: end as Pc, assigned })
+}
+
+fn meet(known: &mut Option<usize>, more: Option<usize>) -> Option<()> {
+    match (*known, more) {
+        (_, None) => Some(()),
+        (None, more) => {
+            *known = more;
+            Some(())
+        }
+        (Some(known), Some(more)) => (known == more).then_some(()),
+    }
+}
+
+/// Whether running the instruction or not makes no difference but to the stack and to variables.
+fn is_harmless(program: &Program, func: &Func, op: Op) -> bool {
+    match op {
+        Op::Const(_) | Op::Unknown(_) | Op::Pop | Op::Dup | Op::Load(_) | Op::LoadCell(_) => true,
+        Op::Store(slot) | Op::Declare(slot) => !func.vars[slot.0 as usize].boxed,
+        Op::Zero(ty) => program.types.is_scalar(ty),
+        Op::Global(_) | Op::Func(_) | Op::External(_) | Op::Member(_) | Op::Index { .. } => true,
+        Op::Deref | Op::Not | Op::Neg | Op::Binary(_) | Op::Len | Op::Cap | Op::Slice => true,
+        Op::Convert(_) | Op::IsType(_) | Op::IsNil | Op::Jump(_) | Op::Extremum { .. } => true,
+        Op::Branch { counter, .. } => counter == Slot::NONE,
+        Op::CallExternal { callee, .. } => matches!(
+            program.external(callee).intrinsic,
+            Intrinsic::Pure | Intrinsic::NewError | Intrinsic::CallsString
+        ),
+        _ => false,
+    }
+}
+
+/// Whether what the instruction at `at` assigns to `slot` is a boolean, a number, a string or an
+/// error made here: forgetting it loses no channel, lock or function.
+fn keeps_scalar(program: &Program, func: &Func, slot: Slot, at: usize) -> bool {
+    let ty = func.vars[slot.0 as usize].ty;
+    if program.types.is_scalar(ty) || ty == TypeId::ERROR {
+        return true;
+    }
+    matches!(
+        func.code[at - 1],
+        Op::Const(_)
+            | Op::Not
+            | Op::Neg
+            | Op::Binary(_)
+            | Op::Len
+            | Op::Cap
+            | Op::CallExternal { .. }
+    )
+}
