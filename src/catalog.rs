@@ -181,7 +181,8 @@ impl Catalog {
     }
 
     /// The fact of one kind that holds for a function, or else for its whole package, for certain
-    /// with these versions: for kinds that can speak of packages.
+    /// with these versions: for kinds that can speak of packages. What is said of a package is
+    /// said of its own bodies: an interface's method has only what is said of itself.
     pub fn covering<K: Kind>(
         &self,
         package: &str,

@@ -39,6 +39,11 @@ pub(super) fn keeps_nothing(
     index: &Index<'_>,
     callee: &Callee,
 ) -> bool {
+    if let Callee::InterfaceMethod(_) = callee {
+        // What is known of a package is known of its bodies; an interface's method has any body.
+        let own = facts(catalog, index, callee).in_force::<Pure>(versions);
+        return own.is_some_and(|pure| !pure.holds);
+    }
     let Some(name) = callee.qualified(index) else { return false };
     let receiver = name.receiver.map(|receiver| receiver.as_str());
     let (package, name) = (name.path.as_str(), name.name.as_str());

@@ -236,7 +236,9 @@ impl Finder<'_, '_> {
             Callee::Builtin(_) | Callee::Conversion(_) | Callee::Unknown { .. } => {}
             callee => {
                 let facts = calls::facts(self.around.catalog, function.index, callee);
-                let blocking = facts.in_force::<Blocking>(self.around.versions);
+                let blocking = facts
+                    .in_force::<Blocking>(self.around.versions)
+                    .or_else(|| self.blocking_by_form(call, callee));
                 let waits = |fact: &&Blocking| fact.when == When::Call && fact.only_with.is_none();
                 if let Some(blocking) = blocking.filter(waits) {
                     let (cancel, timed) = self.library(at, call, blocking);
@@ -248,6 +250,19 @@ impl Finder<'_, '_> {
                 }
             }
         }
+    }
+
+    /// What is known of calls of this form: for interfaces and for packages that are not there,
+    /// since a body that is there says more.
+    fn blocking_by_form(&self, call: ExprId, callee: &Callee) -> Option<&Blocking> {
+        let function = self.function;
+        let (Callee::InterfaceMethod(_) | Callee::External(_)) = callee else { return None };
+        let ExprKind::Call { callee: value, .. } = function.file.expr(call).kind else {
+            return None;
+        };
+        let Type::Func(signature) = function.info.type_of(value) else { return None };
+        let name = callee.qualified(function.index)?;
+        function.index.fact_by_form(name, signature, self.around.versions)
     }
 
     /// A literal that runs here waits here.
