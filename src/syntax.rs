@@ -10,6 +10,7 @@
 //! parse, so nobody may assume it.
 
 pub mod ast;
+mod causes;
 mod intern;
 mod lex;
 mod lower;

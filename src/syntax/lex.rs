@@ -130,7 +130,8 @@ impl<'t> Lexer<'t> {
                     self.at += 1;
                     return token;
                 }
-                b' ' | b'\t' | b'\r' | b'\n' => self.at += 1,
+                // NUL is an error of the file, not of a place in its grammar.
+                b' ' | b'\t' | b'\r' | b'\n' | 0 => self.at += 1,
                 b'/' if matches!(self.peek(1), Some(b'/' | b'*')) => {
                     let end = self.comment_end(start);
                     if self.ends_statement && self.text[start..end].contains(&b'\n') {

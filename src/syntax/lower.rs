@@ -28,7 +28,7 @@ use kinds::Kind;
 
 /// How deep nodes of our tree may nest. Chains that nest to the left (`a + b + c`, `a.b().c()`) and
 /// `else if` ladders do not count, since those who read the tree walk them in loops; for all other
-/// nodes this is what makes their recursion safe. The deepest file of Go's own tree has 60.
+/// nodes this is what makes their recursion safe. The deepest file of Go's own tree has 258.
 pub const MAX_DEPTH: u32 = 1_000;
 
 /// Fills a [`File`] from one or several trees.
@@ -336,6 +336,9 @@ impl<'s> Lowering<'s> {
     fn error_unexpected(&mut self, span: Span) {
         let message = match self.first_word(span).as_str() {
             "" => "syntax error: unexpected end of file".to_string(),
+            "func" | "var" | "const" | "type" => {
+                "syntax error: declaration cannot be understood".to_string()
+            }
             word => format!("syntax error: unexpected `{word}`"),
         };
         self.errors.push(SyntaxError { span, message });

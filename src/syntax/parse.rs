@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::source::{SourceText, Span};
-use crate::syntax::lex::{Lexer, Tok};
+use crate::syntax::causes::causes;
 use crate::syntax::lower::Lowering;
 use crate::syntax::mask::{self, Masked};
 use crate::syntax::outline::{Outline, OutlineDecl, outline, outline_by_lines};
@@ -49,8 +49,8 @@ fn new_parser() -> Parser {
 
 /// tree-sitter's tree of `text`; `None` when it needs more steps than honest code of that length.
 fn tree(text: &[u8]) -> Option<Tree> {
-    // A tick is a hundred of the parser's operations. Go's own tree needs at most 0.1 for a byte.
-    let mut ticks_left = 10_000 + text.len() * 4;
+    // A tick is a hundred of the parser's operations. Go's own tree needs at most one for 40 bytes.
+    let mut ticks_left = 10_000 + text.len();
     let mut count = |_: &ParseState| {
         ticks_left = ticks_left.saturating_sub(1);
         if ticks_left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -181,8 +181,13 @@ impl<'t> Piece<'t> {
         if !tree.root_node().has_error() {
             return lowering.add(tree.walk(), self.span.start, self.span.end);
         }
-        unclosed(lowering, self.bytes, self.span);
+        let reported = lowering.errors.len();
         lowering.add_broken(tree.walk(), self.span.start, self.span.end);
+        let causes = causes(self.bytes, self.span);
+        if !causes.is_empty() {
+            lowering.errors.truncate(reported);
+            lowering.errors.extend(causes);
+        }
     }
 
     /// Parses what a mask hid, as part of a declaration of its own.
@@ -199,30 +204,6 @@ impl<'t> Piece<'t> {
         if let Some(tree) = tree(&[before, text, after].concat()) {
             lower(&tree, base);
         }
-    }
-}
-
-/// Says which strings and comments are never closed: the grammar blames what comes after them.
-fn unclosed(lowering: &mut Lowering, bytes: &[u8], within: Span) {
-    let mut lexer = Lexer::new(&bytes[..within.end as usize], within.start);
-    loop {
-        let token = lexer.next();
-        let span = Span::new(token.start, token.end);
-        let text = &bytes[token.start as usize..token.end as usize];
-        let message = match (token.tok, text) {
-            (Tok::End, _) => return,
-            (Tok::Literal, [quote @ (b'"' | b'`'), rest @ ..]) if rest.last() != Some(quote) => {
-                "string not terminated"
-            }
-            (Tok::Literal, [b'\'', rest @ ..]) if rest.last() != Some(&b'\'') => {
-                "rune literal not terminated"
-            }
-            (Tok::Comment, [b'/', b'*', rest @ ..]) if !rest.ends_with(b"*/") => {
-                "comment not terminated"
-            }
-            _ => continue,
-        };
-        lowering.errors.push(SyntaxError { span, message: message.to_string() });
     }
 }
 

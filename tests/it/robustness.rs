@@ -1,3 +1,4 @@
 //! Bad input: one clear message each, with its place, and the rest of the run goes on.
 
+mod parse;
 mod run;

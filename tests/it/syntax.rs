@@ -247,15 +247,15 @@ fn methods_with_type_parameters() {
 fn an_error_leaves_the_neighbours_alone() {
     check(
         "package p\n\nfunc a() { x() }\n\nfunc broken() {\n\tif x {\n\tgo f()\n}\n\nfunc b() { y() }\n",
-        "package p\nfunc a ()\n  (call x)\nfunc broken ()\n  if x\n    go (call f)\nfunc b ()\n  (call y)\n8:2: syntax error: missing `}`\n",
+        "package p\nfunc a ()\n  (call x)\nfunc broken ()\n  if x\n    go (call f)\nfunc b ()\n  (call y)\n5:15: syntax error: `{` is never closed\n",
     );
     check(
         "package p\n\nfunc extra() { } }\n\tstmt()\n\tvar local = 1\n\nvar decl = 2\n\nfunc unclosed(a int {\n\tb()\n}\n\nfunc last(a int) { c(a) }\n",
-        "package p\nfunc extra ()\nvar decl = 2\nfunc unclosed (a int)\n  (call b)\nfunc last (a int)\n  (call c a)\n3:18: syntax error: `}` outside of any declaration\n9:20: syntax error: missing `)`\n",
+        "package p\nfunc extra ()\nvar decl = 2\nfunc unclosed (a int)\n  (call b)\nfunc last (a int)\n  (call c a)\n3:18: syntax error: `}` outside of any declaration\n9:14: syntax error: `(` is never closed\n",
     );
     check(
         "package p\n\nx := 1\n\nfunc f() {\n\ta := `never closed\n}\n\nfunc g() { y() }\n",
-        "package p\nfunc f () elided\nfunc g ()\n  (call y)\n3:1: syntax error: `x` outside of any declaration\n5:10: syntax error: unexpected `{`\n6:7: string not terminated\n",
+        "package p\nfunc f () elided\nfunc g ()\n  (call y)\n3:1: syntax error: `x` outside of any declaration\n6:7: string not terminated\n",
     );
 }
 
