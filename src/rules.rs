@@ -16,6 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 mod done_arm_does_not_leave;
 pub mod page;
+mod request_shared_after_handoff;
 pub mod selection;
 
 use crate::catalog::{Catalog, Versions};
@@ -28,7 +29,7 @@ use crate::syntax::File;
 use page::Page;
 
 /// All rules, sorted by id.
-pub const ALL: &[Rule] = &[done_arm_does_not_leave::RULE];
+pub const ALL: &[Rule] = &[done_arm_does_not_leave::RULE, request_shared_after_handoff::RULE];
 
 /// A rule: what it is and how it judges.
 pub struct Rule {

@@ -141,6 +141,12 @@ impl<'a> Function<'a> {
         std::iter::successors(Some(body), |&body| Some(self.body(body).made?.body))
     }
 
+    /// All assignments to a local variable, in whatever body they stand.
+    pub fn definitions_of(&self, local: LocalId) -> impl Iterator<Item = &Definition> {
+        let of_local = self.by_local.get(local.0 as usize).map_or(&[][..], Vec::as_slice);
+        of_local.iter().map(|&definition| &self.definitions[definition as usize])
+    }
+
     /// The text of an expression.
     pub fn text(&self, expr: ExprId) -> String {
         self.file.source.text(self.file.expr(expr).span).into_owned()

@@ -1,0 +1,284 @@
+//! `request-shared-after-handoff`: a filter runs the inner handler in a goroutine, can leave
+//! without it, and gave it the very request that the filters outside still hold.
+//!
+//! What makes a copy, and how deep it goes, is the catalog's; whether the function waits for its
+//! goroutine is the summary's.
+
+use crate::catalog::{Copying, Depth, TypeRole, TypeRoles};
+use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
+use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
+use crate::index::{Def, LocalId, LocalKind, Type};
+use crate::rules::{Check, FunctionCx, Rule};
+use crate::source::Span;
+use crate::summary::{self, At, Function, Read, Source, Spawn};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+
+pub const RULE: Rule = Rule {
+    page: include_str!("../../rules/request-shared-after-handoff.md"),
+    check: Check::Function(check),
+};
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    for body in read.function.bodies() {
+        for spawn in &read.effects(body).spawns {
+            findings.extend(check_spawn(cx, &read, spawn));
+        }
+    }
+}
+
+fn check_spawn(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Option<Finding> {
+    let function = &read.function;
+    let leaves = spawn
+        .outlives
+        .iter()
+        .find(|path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_) | Exit::End)))?;
+    if spawn.signals.is_empty() && waits_for_something(read, spawn.at) {
+        return None;
+    }
+    let handoff = served(cx, function, spawn)?;
+    Some(finding(cx, function, spawn, leaves, &handoff))
+}
+
+/// Whether the body that starts a goroutine, of whose end nothing is known, waits for anything
+/// after it: that may well be the goroutine.
+fn waits_for_something(read: &Read<'_>, at: At) -> bool {
+    let cfg = &read.function.body(at.body).cfg;
+    read.waits(at.body).iter().any(|(wait, _)| cfg.reaches(at.step, wait.step))
+}
+
+/// The inner handler's call in the goroutine.
+struct Handoff {
+    call: ExprId,
+    /// The argument that is the request.
+    request: ExprId,
+    /// The filter's parameter that it comes from.
+    parameter: LocalId,
+    sharing: Sharing,
+}
+
+/// How much of the caller's request the goroutine holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sharing {
+    /// The request itself.
+    Same,
+    /// A copy with the same header map.
+    Shallow,
+}
+
+/// The call of a handler with the filter's own request, anywhere in the goroutine.
+fn served(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> Option<Handoff> {
+    let file = function.file;
+    for node in file.descendants(Node::Expr(spawn.call)) {
+        let Node::Expr(call) = node else { continue };
+        let ExprKind::Call { callee, args, .. } = &file.expr(call).kind else { continue };
+        let [_, request] = args[..] else { continue };
+        if !is_handler(cx, function, *callee) {
+            continue;
+        }
+        if let Some((parameter, sharing)) = callers_request(cx, function, request) {
+            return Some(Handoff { call, request, parameter, sharing });
+        }
+    }
+    None
+}
+
+/// Whether this function value takes a response writer and a request, and gives nothing.
+fn is_handler(cx: &FunctionCx<'_>, function: &Function<'_>, callee: ExprId) -> bool {
+    let ty = function.index.underlying(function.info.type_of(callee));
+    let Type::Func(signature) = ty else { return false };
+    let [writer, request] = &signature.params[..] else { return false };
+    signature.results.is_empty()
+        && has_role(cx, writer, TypeRole::ResponseWriter)
+        && has_role(cx, request, TypeRole::Request)
+}
+
+fn has_role(cx: &FunctionCx<'_>, ty: &Type, role: TypeRole) -> bool {
+    let Some(named) = ty.named() else { return false };
+    let facts = summary::named(cx.catalog(), named.qualified());
+    facts.in_force::<TypeRoles>(cx.versions()).is_some_and(|roles| roles.roles.contains(&role))
+}
+
+/// How many variables are followed from the goroutine's request to the filter's parameter.
+const MAX_VARIABLES: usize = 4;
+
+/// The parameter that a request comes from, if all that it can be is the caller's request: what
+/// was given, or what a function made of it that is not known to copy the header map.
+fn callers_request(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    request: ExprId,
+) -> Option<(LocalId, Sharing)> {
+    let mut local = variable(function, request)?;
+    let mut sharing = Sharing::Same;
+    for _ in 0..MAX_VARIABLES {
+        let is_parameter = matches!(function.info.local(local).kind, LocalKind::Param(_));
+        let mut before = None;
+        for definition in function.definitions_of(local) {
+            let (from, how) = match definition.source {
+                Source::Given => continue,
+                Source::Expr(value) | Source::Result(value, _) => made_of(cx, function, value)?,
+                _ => return None,
+            };
+            sharing = sharing.max(how);
+            if from != local && before.replace(from).is_some_and(|other| other != from) {
+                return None;
+            }
+        }
+        match before {
+            None if is_parameter => return Some((local, sharing)),
+            Some(from) if !is_parameter => local = from,
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn variable(function: &Function<'_>, expr: ExprId) -> Option<LocalId> {
+    match function.info.resolve(function.file.unparen(expr)) {
+        Def::Local(local) => Some(*local),
+        _ => None,
+    }
+}
+
+/// The variable whose request `value` is, or is made of, and what the two share.
+fn made_of(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    value: ExprId,
+) -> Option<(LocalId, Sharing)> {
+    let file = function.file;
+    let value = file.unparen(value);
+    let ExprKind::Call { callee, args, .. } = &file.expr(value).kind else {
+        return Some((variable(function, value)?, Sharing::Same));
+    };
+    let facts = summary::facts(cx.catalog(), function.index, function.info.callee(value));
+    if let Some(copying) = facts.in_force::<Copying>(cx.versions()) {
+        let ExprKind::Selector { base, .. } = file.expr(file.unparen(*callee)).kind else {
+            return None;
+        };
+        return match copying.depth {
+            Depth::Shallow => Some((variable(function, base)?, Sharing::Shallow)),
+            Depth::Deep | Depth::Detached => None,
+        };
+    }
+    let requests = args
+        .iter()
+        .filter_map(|&arg| variable(function, arg))
+        .filter(|&local| has_role(cx, &function.info.local(local).ty, TypeRole::Request));
+    Some((requests.last()?, Sharing::Same))
+}
+
+fn finding(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    spawn: &Spawn,
+    leaves: &Path,
+    handoff: &Handoff,
+) -> Finding {
+    let file = function.file;
+    let request = function.text(handoff.request);
+    let parameter = function.info.local(handoff.parameter);
+    let message = format!(
+        "the handler goes on with `{request}` in a goroutine after this function has returned: \
+         the filters outside still read the header map of the same request, and a concurrent map \
+         read and map write ends the process"
+    );
+    let call = file.expr(handoff.call).span;
+    let mut finding = cx.finding(call, &format!("still uses `{request}`"), message);
+    if handoff.sharing == Sharing::Shallow {
+        finding.confidence = Confidence::Low;
+    }
+    let mut label = |span: Span, role: Role, message: String| {
+        finding.labels.push(Label { location: cx.location(span), role, message });
+    };
+    let given = format!("`{}` belongs to the caller, who goes on using it", parameter.name);
+    label(parameter.span, Role::Made, given);
+    let go = go_keyword(function, spawn);
+    label(go, Role::Started, format!("a goroutine is started with the same `{request}`"));
+    if let Some((span, told)) = way_out(function, spawn.at, leaves) {
+        label(span, Role::Left, told);
+    }
+    finding.why = "handlers change request headers (authentication deletes its own, proxies add \
+                   theirs), and Go's maps stop the whole process when a read meets a write; no \
+                   recover helps"
+        .to_owned();
+    finding.help = format!(
+        "make the goroutine a request of its own before `go`: `{request}.Clone({request}.Context())`; \
+         `WithContext` is not enough, its copy shares the header map"
+    );
+    finding.defect = cx.location(go);
+    finding.fixes.extend(clone_fix(cx, function, spawn, handoff));
+    finding
+}
+
+fn go_keyword(function: &Function<'_>, spawn: &Spawn) -> Span {
+    let start = function.step(spawn.at).span(function.file).start;
+    Span::new(start, start + "go".len() as u32)
+}
+
+/// Where the function leaves without the goroutine, and on what condition.
+fn way_out(function: &Function<'_>, at: At, leaves: &Path) -> Option<(Span, String)> {
+    let file = function.file;
+    let arm = leaves.decisions().find_map(|kind| match kind {
+        EdgeKind::Arm(select, arm) => Some((select, arm)),
+        _ => None,
+    });
+    if let Some((select, arm)) = arm
+        && let StmtKind::Select(clauses) = &file.stmt(select).kind
+        && let Some(comm) = clauses.get(arm as usize).and_then(|clause| clause.comm)
+        && let Some(channel) = Step::Comm(comm).received_from(file)
+    {
+        let told = format!(
+            "when `{}` is ready first, the function leaves without the goroutine",
+            function.text(channel)
+        );
+        return Some((file.stmt(comm).span, told));
+    }
+    let PathEnd::Exit(_, exit) = leaves.end else { return None };
+    let told = "the function leaves without waiting for the goroutine".to_owned();
+    match exit {
+        Exit::Return(stmt) => Some((file.stmt(stmt).span, told)),
+        _ => {
+            let end = file.stmt(function.body(at.body).block).span.end;
+            Some((Span::new(end.saturating_sub(1), end), told))
+        }
+    }
+}
+
+/// A clone before the `go` statement, which the goroutine uses in place of the request.
+fn clone_fix(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    spawn: &Spawn,
+    handoff: &Handoff,
+) -> Option<Fix> {
+    let file = function.file;
+    let variable = variable(function, handoff.request)?;
+    let name = function.info.local(variable).name;
+    let copy = format!("{name}Copy");
+    if function.info.locals().iter().any(|local| local.name.as_str() == copy) {
+        return None;
+    }
+    let go = function.step(spawn.at).span(file);
+    let line = file.source.line_span(file.source.line(go.start))?;
+    let indent = file.source.text(Span::new(line.start, go.start)).into_owned();
+    if !indent.chars().all(char::is_whitespace) {
+        return None;
+    }
+    let mut edits = vec![Edit {
+        location: cx.location(Span::new(go.start, go.start)),
+        replacement: format!("{copy} := {name}.Clone({name}.Context())\n{indent}"),
+    }];
+    for node in file.descendants(Node::Expr(spawn.call)) {
+        let Node::Expr(expr) = node else { continue };
+        if matches!(function.info.resolve(expr), Def::Local(local) if *local == variable)
+            && matches!(file.expr(expr).kind, ExprKind::Ident(_))
+        {
+            let location = cx.location(file.expr(expr).span);
+            edits.push(Edit { location, replacement: copy.clone() });
+        }
+    }
+    let message = format!("give the goroutine a clone of `{name}`");
+    Some(Fix { message, safety: Safety::Unsafe, edits })
+}
