@@ -17,7 +17,13 @@ use std::sync::{Arc, LazyLock};
 mod done_arm_does_not_leave;
 pub mod page;
 mod request_shared_after_handoff;
+pub mod scene;
 pub mod selection;
+mod stop_bound_too_early;
+pub mod watch;
+mod watch_closed_unchecked;
+mod watch_not_drained;
+mod watch_not_stopped;
 
 use crate::catalog::{Catalog, Versions};
 use crate::diagnostic::Finding;
@@ -29,7 +35,14 @@ use crate::syntax::File;
 use page::Page;
 
 /// All rules, sorted by id.
-pub const ALL: &[Rule] = &[done_arm_does_not_leave::RULE, request_shared_after_handoff::RULE];
+pub const ALL: &[Rule] = &[
+    done_arm_does_not_leave::RULE,
+    request_shared_after_handoff::RULE,
+    stop_bound_too_early::RULE,
+    watch_closed_unchecked::RULE,
+    watch_not_drained::RULE,
+    watch_not_stopped::RULE,
+];
 
 /// A rule: what it is and how it judges.
 pub struct Rule {

@@ -1,0 +1,288 @@
+//! One declared function as a rule about paths looks at it: the nodes of its tree with what stands
+//! around each, the uses of a variable, and the graphs of its body and of the literals in it.
+//!
+//! It says *where* things are and what they denote, never whether that is good.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::catalog::{Entry, Facts, Resource, Shape, TypeExpr};
+use crate::flow::{Cfg, StepId};
+use crate::index::{BodyInfo, Def, LocalId, QualifiedName, Type};
+use crate::rules::FunctionCx;
+use crate::source::Span;
+use crate::summary::{BodyId, Read};
+use crate::syntax::{
+    Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
+};
+
+/// A declared function with a body.
+pub struct Scene<'a> {
+    /// What is known of the function.
+    pub cx: FunctionCx<'a>,
+    /// Its file.
+    pub file: &'a File,
+    /// Its names and types.
+    pub info: &'a BodyInfo,
+    /// Its name.
+    pub name: Ident,
+    /// The nodes of its declaration, in order of source.
+    pub nodes: Vec<Node>,
+    parents: Parents,
+    body: StmtId,
+}
+
+/// The graph of one body.
+pub struct Graph<'a> {
+    read: Arc<Read<'a>>,
+    body: BodyId,
+}
+
+impl Deref for Graph<'_> {
+    type Target = Cfg;
+
+    fn deref(&self) -> &Cfg {
+        &self.read.function.body(self.body).cfg
+    }
+}
+
+impl<'a> Scene<'a> {
+    /// The function of `cx`; `None` if its body is not there to be read.
+    pub fn new(cx: FunctionCx<'a>) -> Option<Scene<'a>> {
+        let file: &'a File = cx.file();
+        let decl = cx.declared().decl;
+        let DeclKind::Func(func) = &file.decl(decl).kind else { return None };
+        let Body::Parsed(body) = file.body(func) else { return None };
+        let root = Node::Decl(decl);
+        Some(Scene {
+            cx,
+            file,
+            info: cx.body(),
+            name: func.name,
+            nodes: file.descendants(root).collect(),
+            parents: file.parents(root),
+            body,
+        })
+    }
+
+    /// The bytes of a node.
+    pub fn span(&self, node: Node) -> Span {
+        match node {
+            Node::Expr(id) => self.file.expr(id).span,
+            Node::Stmt(id) => self.file.stmt(id).span,
+            Node::Decl(id) => self.file.decl(id).span,
+        }
+    }
+
+    /// The text of an expression, as it stands in the source.
+    pub fn text(&self, expr: ExprId) -> String {
+        self.file.source.text(self.file.expr(expr).span).into_owned()
+    }
+
+    /// What stands directly around a node, parentheses left out.
+    pub fn parent(&self, node: Node) -> Option<Node> {
+        self.parents.around(node).find(|&around| !self.is_paren(around))
+    }
+
+    /// What stands around a node, from the inside out.
+    pub fn around(&self, node: Node) -> impl Iterator<Item = Node> {
+        self.parents.around(node)
+    }
+
+    fn is_paren(&self, node: Node) -> bool {
+        matches!(node, Node::Expr(expr) if matches!(self.file.expr(expr).kind, ExprKind::Paren(_)))
+    }
+
+    /// The function literal that a node stands in: `None` for the declared function itself.
+    pub fn literal_around(&self, node: Node) -> Option<ExprId> {
+        self.parents.around(node).find_map(|around| self.as_literal(around))
+    }
+
+    /// The outermost function literal that lies in `owner` (a literal, or the declared function)
+    /// and holds `node`; `None` if the node stands in `owner` itself.
+    pub fn literal_below(&self, owner: Option<ExprId>, node: Node) -> Option<ExprId> {
+        self.parents
+            .around(node)
+            .filter_map(|around| self.as_literal(around))
+            .take_while(|&literal| Some(literal) != owner)
+            .last()
+    }
+
+    fn as_literal(&self, node: Node) -> Option<ExprId> {
+        match node {
+            Node::Expr(expr) if matches!(self.file.expr(expr).kind, ExprKind::FuncLit(_)) => {
+                Some(expr)
+            }
+            _ => None,
+        }
+    }
+
+    /// The body of a function literal, or of the declared function.
+    pub fn body_of(&self, owner: Option<ExprId>) -> StmtId {
+        match owner.map(|literal| &self.file.expr(literal).kind) {
+            Some(ExprKind::FuncLit(literal)) => literal.body,
+            _ => self.body,
+        }
+    }
+
+    /// The graph of the body of a function literal, or of the declared function; `None` for a
+    /// literal that is never reached.
+    pub fn graph(&self, owner: Option<ExprId>) -> Option<Graph<'a>> {
+        let read = self.cx.summaries().read(self.cx.func)?;
+        let body = match owner {
+            None => BodyId::OWN,
+            Some(literal) => read.function.body_of_literal(literal)?,
+        };
+        Some(Graph { read, body })
+    }
+
+    /// The step of `graph` that a node is part of.
+    pub fn step_of(&self, graph: &Cfg, node: Node) -> Option<StepId> {
+        std::iter::once(node).chain(self.parents.around(node)).find_map(|node| match node {
+            Node::Expr(expr) => graph.step_of_expr(expr),
+            Node::Stmt(stmt) => graph.step_of_stmt(stmt),
+            Node::Decl(_) => None,
+        })
+    }
+
+    /// The variable that an expression names.
+    pub fn local(&self, expr: ExprId) -> Option<LocalId> {
+        match self.info.resolve(self.file.unparen(expr)) {
+            Def::Local(local) => Some(*local),
+            _ => None,
+        }
+    }
+
+    /// All places where a variable is named, but for its declaration by `var` or as a parameter.
+    pub fn uses(&self, local: LocalId) -> impl Iterator<Item = ExprId> {
+        self.nodes.iter().filter_map(move |&node| match node {
+            Node::Expr(expr)
+                if matches!(self.file.expr(expr).kind, ExprKind::Ident(_))
+                    && self.local(expr) == Some(local) =>
+            {
+                Some(expr)
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a variable is named at or below a node.
+    pub fn mentions(&self, node: Node, local: LocalId) -> bool {
+        self.file.descendants(node).any(|node| match node {
+            Node::Expr(expr) => {
+                matches!(self.file.expr(expr).kind, ExprKind::Ident(_))
+                    && self.local(expr) == Some(local)
+            }
+            _ => false,
+        })
+    }
+
+    /// `x` and `name` of an expression `x.name`.
+    pub fn selector(&self, expr: ExprId) -> Option<(ExprId, Ident)> {
+        match self.file.expr(self.file.unparen(expr)).kind {
+            ExprKind::Selector { base, name } => Some((base, name)),
+            _ => None,
+        }
+    }
+
+    /// `x` and `name` of a call `x.name(...)`.
+    pub fn method_call(&self, expr: ExprId) -> Option<(ExprId, Ident)> {
+        match self.file.expr(self.file.unparen(expr)).kind {
+            ExprKind::Call { callee, .. } => self.selector(callee),
+            _ => None,
+        }
+    }
+
+    /// The arguments of a call.
+    pub fn args(&self, call: ExprId) -> &'a [ExprId] {
+        match &self.file.expr(call).kind {
+            ExprKind::Call { args, .. } => args,
+            _ => &[],
+        }
+    }
+
+    /// Whether an expression is `nil`.
+    pub fn is_nil(&self, expr: ExprId) -> bool {
+        matches!(self.info.resolve(self.file.unparen(expr)), Def::Nil)
+    }
+
+    /// The left and right sides of an assignment, short variable declaration or `var`, if a node
+    /// is one.
+    pub fn assignment(&self, node: Node) -> Option<(Vec<Option<LocalId>>, &'a [ExprId])> {
+        match node {
+            Node::Stmt(stmt) => match &self.file.stmt(stmt).kind {
+                StmtKind::Assign { left, op: None, right } | StmtKind::Define { left, right } => {
+                    Some((left.iter().map(|&left| self.local(left)).collect(), right))
+                }
+                _ => None,
+            },
+            Node::Decl(decl) => match &self.file.decl(decl).kind {
+                DeclKind::Var(spec) => {
+                    let declared = |name: &Ident| self.info.declared_at(name.span);
+                    Some((spec.names.iter().map(declared).collect(), &spec.values))
+                }
+                _ => None,
+            },
+            Node::Expr(_) => None,
+        }
+    }
+
+    /// What the catalog knows of a name.
+    pub fn facts_of(&self, name: QualifiedName) -> &'a Facts {
+        let receiver = name.receiver.map(|receiver| receiver.as_str());
+        self.cx.catalog().facts(name.path.as_str(), receiver, name.name.as_str())
+    }
+
+    /// What a call makes that goes on until it is ended, as far as the catalog tells of the name
+    /// of what is called.
+    pub fn resource(&self, call: ExprId) -> Option<&'a Resource> {
+        let name = self.info.callee(call).qualified(self.cx.index())?;
+        self.facts_of(name).in_force(self.cx.versions())
+    }
+
+    /// As [`Scene::resource`], for a call of a method whose name says little, by the types of its
+    /// arguments: generated clients are of many types and of one form.
+    pub fn resource_by_form(&self, call: ExprId) -> Option<(&'a Entry, &'a Resource)> {
+        let called = self.info.callee(call).qualified(self.cx.index());
+        let method = match called {
+            Some(name) => name.name,
+            None => self.method_call(call)?.1.name,
+        };
+        let package = called.map_or("", |name| name.path.as_str());
+        let shapes = self.cx.catalog().shapes();
+        shapes
+            .filter(|(shape, _)| shape.admits(package, method.as_str()) && self.fits(call, shape))
+            .flat_map(|(_, facts)| facts.of::<Resource>())
+            .find(|(entry, _)| entry.gate.holds(self.cx.versions()) == Some(true))
+    }
+
+    /// Whether the arguments of a call are known to have the types that a shape asks for. One that
+    /// asks for none fits no call.
+    fn fits(&self, call: ExprId, shape: &Shape) -> bool {
+        let args = self.args(call);
+        let Some(params) = &shape.params else { return false };
+        let fixed = match params.last() {
+            Some(TypeExpr::Variadic(_)) => params.len() - 1,
+            _ if params.len() != args.len() => return false,
+            _ => params.len(),
+        };
+        args.len() >= fixed
+            && args.iter().zip(params).all(|(&arg, param)| match param {
+                TypeExpr::Variadic(param) => has_type(self.info.type_of(arg), param),
+                param => has_type(self.info.type_of(arg), param),
+            })
+    }
+}
+
+/// Whether a type is known to be what the catalog writes, pointers and arguments of types aside.
+fn has_type(ty: &Type, expected: &TypeExpr) -> bool {
+    match expected {
+        TypeExpr::Any => true,
+        TypeExpr::Named(name) => ty.is_named(&name.package, &name.name),
+        TypeExpr::Pointer(expected) => match ty {
+            Type::Pointer(base) => has_type(base, expected),
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,176 @@
+//! `watch-not-stopped`: a way out of a function on which the watch it holds goes on.
+
+use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
+use crate::flow::Cfg;
+use crate::rules::scene::Scene;
+use crate::rules::watch::life::{self, Leaving};
+use crate::rules::watch::{self, Effect, Opening, Watch};
+use crate::rules::{Check, FunctionCx, Rule};
+use crate::source::Span;
+use crate::syntax::{Node, StmtKind};
+
+mod ownership;
+
+/// The rule.
+pub const RULE: Rule =
+    Rule { page: include_str!("../../rules/watch-not-stopped.md"), check: Check::Function(check) };
+
+/// How many ways out a finding shows.
+const SHOWN: usize = 4;
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    let Some(scene) = Scene::new(*cx) else { return };
+    let watches = Watch::all(&scene);
+    if watches.is_empty() || watch::is_about_tests(&scene) {
+        return;
+    }
+    for watch in watches {
+        if watch.owner.is_none() && watch::is_main(&scene) {
+            continue;
+        }
+        let Some(graph) = scene.graph(watch.owner) else { continue };
+        for opening in watch.openings(&scene) {
+            if watch::needs_stop(&scene, opening.call) {
+                findings.extend(opened(&scene, &watch, &graph, &opening));
+            }
+        }
+        if watch.parameter(&scene).is_some() {
+            findings.extend(taken_over(&scene, &watch, &graph));
+        }
+    }
+}
+
+/// A watch that the function makes itself.
+fn opened(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, opening: &Opening) -> Option<Finding> {
+    let exits = left(scene, watch, graph, Some(opening));
+    if exits.is_empty() {
+        return None;
+    }
+    let name = watch.name;
+    let call = scene.span(Node::Expr(opening.call));
+    let function = watch::called(scene, watch.owner);
+    let message = format!("{function} can return without `{name}.Stop()`");
+    let mut finding =
+        scene.cx.finding(call, "the watch starts here, with a goroutine of its own", message);
+    finding.labels = labels(scene, watch, &exits);
+    finding.why = format!(
+        "the goroutine behind `{name}` sends its next event to nobody, and stays in that send; \
+         the end of the context that the watch was made with does not help, since it becomes one \
+         more event"
+    );
+    finding.help = format!("`defer {name}.Stop()` once the error has been checked");
+    finding.fixes.extend(defer_stop(scene, watch, graph, opening));
+    Some(finding)
+}
+
+/// A watch that the function is given and stops, but not always.
+fn taken_over(scene: &Scene<'_>, watch: &Watch, graph: &Cfg) -> Option<Finding> {
+    let exits = left(scene, watch, graph, None);
+    if exits.is_empty() {
+        return None;
+    }
+    let ended = ownership::ended_here(scene, watch)?;
+    if !ownership::callers_leave_it(scene, watch) {
+        return None;
+    }
+    let name = watch.name;
+    let declared = scene.info.local(watch.variable).span;
+    let message = format!(
+        "`{}` takes over `{name}`, and can return without `{name}.Stop()`",
+        scene.name.name
+    );
+    let mut finding = scene.cx.finding(declared, "given to this function", message);
+    finding.labels = labels(scene, watch, &exits);
+    finding.labels.push(label(
+        scene,
+        ended,
+        Role::Context,
+        format!("on other ways `{name}` is stopped"),
+    ));
+    finding.labels.sort_by_key(|label| label.location.span.start);
+    finding.why = format!(
+        "no caller stops `{name}` either, so the goroutine behind it sends its next event to \
+         nobody, and stays in that send"
+    );
+    finding.help = format!("`defer {name}.Stop()` as the first statement of `{}`", scene.name.name);
+    Some(finding)
+}
+
+/// The ways out on which the watch goes on, in order of source.
+fn left(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, from: Option<&Opening>) -> Vec<Span> {
+    let paths = life::exits(scene, graph, watch, from, Leaving::Running);
+    let mut spans: Vec<Span> =
+        paths.iter().map(|path| life::exit_span(scene, watch, path)).collect();
+    spans.sort_unstable();
+    spans
+}
+
+fn labels(scene: &Scene<'_>, watch: &Watch, exits: &[Span]) -> Vec<Label> {
+    let text = |number: usize| match number {
+        0 => format!("returns here, and nobody stops `{}`", watch.name),
+        _ => "and here".to_owned(),
+    };
+    exits
+        .iter()
+        .take(SHOWN)
+        .enumerate()
+        .map(|(number, &span)| label(scene, span, Role::Left, text(number)))
+        .collect()
+}
+
+fn label(scene: &Scene<'_>, span: Span, role: Role, message: String) -> Label {
+    Label { location: scene.cx.location(span), role, message }
+}
+
+/// `defer w.Stop()` after the check of the error, where nothing else stops or replaces the watch.
+fn defer_stop(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, opening: &Opening) -> Option<Fix> {
+    let effects = watch.effects(scene, graph).at;
+    let replaced = effects.values().filter(|&&effect| effect == Effect::Replaces).count();
+    let stopped = effects.values().any(|&effect| effect == Effect::Stops);
+    if replaced > 1 || stopped || in_loop(scene, watch, opening) {
+        return None;
+    }
+    let after = checked_at(scene, opening)?;
+    let line = scene.file.source.line(scene.span(opening.node).start);
+    let start = scene.file.source.line_span(line)?.start;
+    let indent: String = scene
+        .file
+        .source
+        .text(Span::new(start, scene.span(opening.node).start))
+        .chars()
+        .take_while(|c| c.is_whitespace())
+        .collect();
+    let edit = Edit {
+        location: scene.cx.location(Span::new(after, after)),
+        replacement: format!("\n{indent}defer {}.Stop()", watch.name),
+    };
+    Some(Fix {
+        message: "stop the watch at every way out".to_owned(),
+        safety: Safety::Safe,
+        edits: vec![edit],
+    })
+}
+
+/// Whether the opening is done again and again.
+fn in_loop(scene: &Scene<'_>, watch: &Watch, opening: &Opening) -> bool {
+    let body = Node::Stmt(scene.body_of(watch.owner));
+    scene.around(opening.node).take_while(|&node| node != body).any(|node| match node {
+        Node::Stmt(stmt) => {
+            matches!(scene.file.stmt(stmt).kind, StmtKind::For { .. } | StmtKind::Range { .. })
+        }
+        _ => false,
+    })
+}
+
+/// Where the statement ends that checks the error of an opening: the `if` that follows it.
+fn checked_at(scene: &Scene<'_>, opening: &Opening) -> Option<u32> {
+    let Node::Stmt(stmt) = opening.node else { return None };
+    let Some(Node::Stmt(block)) = scene.parent(opening.node) else { return None };
+    let stmts = scene.file.block(block);
+    let next = *stmts.get(stmts.iter().position(|&other| other == stmt)? + 1)?;
+    let StmtKind::If { init: None, cond, otherwise: None, .. } = scene.file.stmt(next).kind else {
+        return None;
+    };
+    let error = opening.error?;
+    scene.mentions(Node::Expr(cond), error).then_some(scene.file.stmt(next).span.end)
+}
