@@ -57,6 +57,8 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("rules/catalog/x-sync.toml", include_str!("../rules/catalog/x-sync.toml")),
     ("rules/catalog/k8s-apimachinery.toml", include_str!("../rules/catalog/k8s-apimachinery.toml")),
     ("rules/catalog/k8s-client-go.toml", include_str!("../rules/catalog/k8s-client-go.toml")),
+    ("rules/catalog/k8s-clientset.toml", include_str!("../rules/catalog/k8s-clientset.toml")),
+    ("rules/catalog/k8s-more.toml", include_str!("../rules/catalog/k8s-more.toml")),
     ("rules/catalog/grpc.toml", include_str!("../rules/catalog/grpc.toml")),
     ("rules/catalog/containerd.toml", include_str!("../rules/catalog/containerd.toml")),
     ("rules/catalog/etcd.toml", include_str!("../rules/catalog/etcd.toml")),

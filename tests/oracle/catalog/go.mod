@@ -39,6 +39,11 @@ require (
 	google.golang.org/grpc v1.85.0
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
+	github.com/fsnotify/fsnotify v1.10.1
+	github.com/nats-io/nats.go v1.55.0
+	golang.org/x/crypto v0.58.0
+	k8s.io/utils v0.0.0-20260707023825-cf1189d6abe3
+	sigs.k8s.io/controller-runtime v0.25.2
 	k8s.io/klog/v2 v2.140.0
 )
 
