@@ -268,7 +268,7 @@ func step() {}
 fn waits_and_who_ends_them() {
     check(
         r#"package m
-import ("context"; "net/http"; "time"; "sync")
+import ("context"; "net/http"; "time"; "sync"; "google.golang.org/grpc")
 type S struct { stop chan struct{}; wg sync.WaitGroup }
 func get(url string) {
     //= waits for http
@@ -327,6 +327,15 @@ func (s *S) run() {
     //= waits to receive until s.stop ends, for a time, via s.loop
     s.loop(nil)
     s.wg.Wait()
+}
+type Client interface {
+    Get(ctx context.Context, in *S, opts ...grpc.CallOption) (*S, error)
+}
+func unary(ctx context.Context, c Client) {
+    //= ctx: passed on, always
+    //= c: Get(), always
+    //= waits for rpc until ctx ends
+    c.Get(ctx, &S{})
 }
 func polls(c chan int) {
     //= c: received from, in a goroutine, always
