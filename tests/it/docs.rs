@@ -4,6 +4,7 @@ use std::fs;
 
 use straggler::rules::registry;
 
+use crate::cli::{seen, straggler};
 use crate::harness::{assert_generated, root};
 
 #[test]
@@ -31,13 +32,32 @@ fn the_tables_of_rules_are_up_to_date() {
     );
     index.push_str(&table(""));
     assert_generated("rules/README.md", &index);
+}
 
+#[test]
+fn the_readme_shows_what_its_first_command_prints() {
     let readme = fs::read_to_string(root().join("README.md")).expect("text");
-    let (start, end) = ("<!-- rules -->\n", "<!-- /rules -->");
-    let (before, rest) = readme.split_once(start).expect("README.md has a place for the table");
-    let (_, after) = rest.split_once(end).expect("README.md's table has an end");
-    let table = table("rules/");
-    assert_generated("README.md", &format!("{before}{start}{table}{end}{after}"));
+    let command = readme
+        .lines()
+        .find_map(|line| line.strip_prefix("cargo run --release -- "))
+        .expect("README.md has a first command");
+    let output = straggler(root()).args(command.split(' ')).output().expect("straggler runs");
+    assert_eq!(output.status.code(), Some(1), "{}", seen(&output));
+    let shown = String::from_utf8(output.stdout).expect("UTF-8");
+    let path = command.rsplit(' ').next().expect("a path");
+    assert!(shown.contains(&format!("{path}/")), "a finding names its path:\n{shown}");
+    let lines: Vec<&str> = shown.trim_end().lines().map(str::trim_end).collect();
+    let screen = format!("```text\n$ straggler {command}\n{}\n```\n", lines.join("\n"));
+    let readme = replace(&readme, "screen", &screen);
+    assert_generated("README.md", &replace(&readme, "rules", &table("rules/")));
+}
+
+/// `text` with what stands between `<!-- name -->` and `<!-- /name -->` replaced.
+fn replace(text: &str, name: &str, by: &str) -> String {
+    let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+    let (before, rest) = text.split_once(&start).expect("the start of a generated part");
+    let (_, after) = rest.split_once(&end).expect("the end of a generated part");
+    format!("{before}{start}{by}{end}{after}")
 }
 
 /// A Markdown table of all rules, whose pages are below `path`.

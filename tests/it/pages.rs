@@ -3,10 +3,41 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use straggler::rules::page::Section;
-use straggler::rules::{GROUPS, find, registry};
+use straggler::rules::page::{Page, Section};
+use straggler::rules::{ALL, GROUPS, find, registry};
 
-use crate::harness::{self, wants};
+use crate::harness::{self, names_in, root, wants};
+
+#[test]
+fn pages_code_registry_and_fixtures_are_the_same_set() {
+    for rule in ALL {
+        if let Err(error) = Page::parse(rule.page) {
+            panic!("{}: {error}", rule.page.lines().nth(1).unwrap_or_default());
+        }
+    }
+    let registered: Vec<String> = registry().iter().map(|entry| entry.page.id.to_owned()).collect();
+    assert!(registered.is_sorted(), "`ALL` is sorted by id: {registered:?}");
+    let stems = |path: &str, extension: &str| -> Vec<String> {
+        let names = names_in(path);
+        names.iter().filter_map(|name| name.strip_suffix(extension)).map(str::to_owned).collect()
+    };
+    let pages: Vec<String> =
+        stems("rules", ".md").into_iter().filter(|stem| stem != "README").collect();
+    assert_eq!(pages, registered, "rules/*.md and rules::ALL");
+    let is_rule = |stem: &String| {
+        let text = fs::read_to_string(root().join(format!("src/rules/{stem}.rs"))).expect("text");
+        text.contains("pub const RULE: Rule")
+    };
+    let mut modules: Vec<String> = stems("src/rules", ".rs")
+        .into_iter()
+        .filter(is_rule)
+        .map(|stem| stem.replace('_', "-"))
+        .collect();
+    modules.sort();
+    assert_eq!(modules, registered, "src/rules/*.rs and rules::ALL");
+    let fixtures = names_in("fixtures/rules");
+    assert_eq!(fixtures, registered, "fixtures/rules/* and rules::ALL");
+}
 
 #[test]
 fn pages_name_what_exists() {
