@@ -194,7 +194,7 @@ impl Index<'_> {
                     return expanded.clone();
                 }
                 let generic = self.underlying_declared(id);
-                let substitution = Substitution { owner: self.decl_of(id), args: &named.args };
+                let substitution = Substitution::new(self.decl_of(id), &named.args);
                 let (expanded, sound) = query::uncut(|| substitution.apply(&generic));
                 if sound && !generic.is_unknown() {
                     // Another thread may have been first, with the same answer.

@@ -329,7 +329,7 @@ impl Index<'_> {
     /// The signature of a method with the type arguments of its receiver put in.
     fn receiver_substitution(&self, named: &Named, signature: Type) -> Type {
         match self.decl_ref(named) {
-            Some(owner) => Substitution { owner, args: &named.args }.apply(&signature),
+            Some(owner) => Substitution::new(owner, &named.args).apply(&signature),
             None => signature,
         }
     }

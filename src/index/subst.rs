@@ -1,5 +1,6 @@
 //! Type arguments put in the place of type parameters, and found from the types of arguments.
 
+use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use super::query;
@@ -9,15 +10,23 @@ use super::{
 };
 
 /// The type arguments for the parameters of one declaration.
-#[derive(Clone, Copy)]
 pub(super) struct Substitution<'a> {
     /// The declaration whose parameters are replaced.
-    pub(super) owner: DeclRef,
+    owner: DeclRef,
     /// The arguments, by index; an unknown one makes the result unknown in its place.
-    pub(super) args: &'a [Type],
+    args: &'a [Type],
+    /// How many nodes the result may still have: broken Go can double a type with each step.
+    nodes_left: Cell<u32>,
 }
 
-impl Substitution<'_> {
+const MAX_NODES: u32 = 20_000;
+
+impl<'a> Substitution<'a> {
+    /// Puts `args` in the place of the parameters of `owner`.
+    pub(super) fn new(owner: DeclRef, args: &'a [Type]) -> Substitution<'a> {
+        Substitution { owner, args, nodes_left: Cell::new(MAX_NODES) }
+    }
+
     /// `ty` with the arguments put in.
     pub(super) fn apply(&self, ty: &Type) -> Type {
         if self.args.is_empty() { ty.clone() } else { self.replace(ty) }
@@ -25,6 +34,8 @@ impl Substitution<'_> {
 
     fn replace(&self, ty: &Type) -> Type {
         let Some(_level) = query::level() else { return Type::Unknown };
+        let Some(nodes_left) = self.nodes_left.get().checked_sub(1) else { return Type::Unknown };
+        self.nodes_left.set(nodes_left);
         match ty {
             Type::Unknown | Type::Basic(_) => ty.clone(),
             Type::Param(param) => self.param(param, ty),
@@ -202,7 +213,7 @@ impl<'a> Inference<'a> {
     /// `ty` with what was found; unknown in the places where nothing was.
     pub(super) fn apply(&self, ty: &Type) -> Type {
         let args = self.arguments();
-        Substitution { owner: self.owner, args: &args }.apply(ty)
+        Substitution::new(self.owner, &args).apply(ty)
     }
 
     /// What was found, if it is everything.

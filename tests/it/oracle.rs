@@ -46,6 +46,8 @@ struct Count {
 struct Tally {
     counts: BTreeMap<(&'static str, String), Count>,
     disagreements: String,
+    /// Files that go list counts to the package and straggler does not.
+    not_read: String,
     unknown: String,
 }
 
@@ -63,6 +65,7 @@ fn agrees_with_go_types() {
         println!("{}", tally.unknown);
     }
     assert_eq!(tally.disagreements, "", "what go/types says is on the left");
+    assert_eq!(tally.not_read, "");
     for ((what, category), count) in &tally.counts {
         let enough = count.known * 100 >= count.all * KNOWN;
         assert!(enough, "{what} {category}: {} known of {}", count.known, count.all);
@@ -107,11 +110,14 @@ fn compare(snapshot: &Snapshot, index: &Index<'_>, records: &str) -> Tally {
             }
             ["file", path] => {
                 let package = package.expect("files follow a package");
-                file = Some(Compared::new(snapshot, index, package, Path::new(path)));
+                file = Compared::new(snapshot, index, package, Path::new(path));
+                if file.is_none() {
+                    writeln!(tally.not_read, "{path}").unwrap();
+                }
             }
             [what, start, end, category, claim] => {
                 let number = |text: &str| text.parse().expect("an offset");
-                let file = file.as_ref().expect("records follow a file");
+                let Some(file) = &file else { continue };
                 file.compare(what, (number(start), number(end)), category, claim, &mut tally);
             }
             _ => panic!("not a record: {line}"),
@@ -138,11 +144,11 @@ impl<'a> Compared<'a> {
         index: &'a Index<'a>,
         package: PackageId,
         path: &Path,
-    ) -> Compared<'a> {
+    ) -> Option<Compared<'a>> {
         let package = index.package(package);
         let same = |id: &FileId| snapshot.file(*id).path == path;
         let found = package.files.iter().find(|(id, _)| same(id));
-        let (id, file) = found.unwrap_or_else(|| panic!("{} was not read", path.display()));
+        let (id, file) = found?;
         let mut exprs = HashMap::new();
         for expr in (0..file.expr_count() as u32).map(ExprId) {
             let span = file.expr(expr).span;
@@ -173,7 +179,8 @@ impl<'a> Compared<'a> {
         for (spec, _) in package.specs.iter().enumerate().filter(|(_, spec)| spec.file == *id) {
             own(index.spec_body(package.id, spec as u32));
         }
-        Compared { snapshot, index, path: path.to_owned(), file: Arc::clone(file), exprs, owners }
+        let file = Arc::clone(file);
+        Some(Compared { snapshot, index, path: path.to_owned(), file, exprs, owners })
     }
 
     fn compare(
@@ -200,6 +207,10 @@ impl<'a> Compared<'a> {
                 _ => type_text(body.type_of(expr)),
             }
         });
+        if answer.as_deref().is_some_and(|answer| answer.starts_with("untyped")) {
+            // The oracle says to what a constant is converted.
+            return;
+        }
         let count = tally.counts.entry((what, category.to_owned())).or_default();
         count.all += 1;
         let place = || {

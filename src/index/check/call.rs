@@ -133,7 +133,7 @@ impl Checker<'_> {
             results: signature.results.clone(),
             variadic: signature.variadic,
         };
-        let substitution = Substitution { owner: param.owner, args: arguments };
+        let substitution = Substitution::new(param.owner, arguments);
         substitution.apply(&Type::Func(Arc::new(generic)))
     }
 

@@ -157,7 +157,7 @@ impl Checker<'_> {
                 args: arguments,
                 expanded: OnceLock::new(),
             })),
-            (Mode::GenericAlias(owner), ty) => Substitution { owner, args: &arguments }.apply(&ty),
+            (Mode::GenericAlias(owner), ty) => Substitution::new(owner, &arguments).apply(&ty),
             (Mode::External(name), _) if name.receiver.is_none() => external_type(name, arguments),
             _ => Type::Unknown,
         }

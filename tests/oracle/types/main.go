@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -355,7 +356,9 @@ func typeString(t types.Type) string {
 		return "struct{" + strings.Join(fields, "; ") + "}"
 	case *types.Interface:
 		var elems []string
-		for method := range t.ExplicitMethods() {
+		methods := slices.Collect(t.ExplicitMethods())
+		slices.SortFunc(methods, func(a, b *types.Func) int { return int(a.Pos() - b.Pos()) })
+		for _, method := range methods {
 			elems = append(elems, method.Name()+signature(method.Signature()))
 		}
 		for embedded := range t.EmbeddedTypes() {
