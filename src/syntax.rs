@@ -24,6 +24,6 @@ pub use ast::*;
 pub use intern::Symbol;
 pub use lower::MAX_DEPTH;
 pub use outline::{Features, Outline, OutlineDecl, OutlineKind, outline};
-pub use parse::parse;
+pub use parse::{parse, parse_declarations};
 pub use print::print;
 pub use walk::{Descendants, Node, Parents};

@@ -49,7 +49,8 @@ impl Index<'_> {
         })
     }
 
-    /// The names and types of a function's signature and body.
+    /// The names and types of a function's signature and body. Bodies of dependencies are not
+    /// read: of their functions only the signature is known.
     pub fn body(&self, id: FuncId) -> &BodyInfo {
         let func = self.func(id);
         func.body.get_or_init(|| {

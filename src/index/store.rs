@@ -59,7 +59,7 @@ impl Index<'_> {
             let files: Vec<_> = source
                 .files
                 .iter()
-                .map(|file| (file.id, Arc::new(syntax::parse(file.text.clone()))))
+                .map(|file| (file.id, Arc::new(syntax::parse_declarations(file.text.clone()))))
                 .collect();
             let clause = files.iter().find_map(|(_, file)| file.package);
             let sources = PackageSource {

@@ -155,6 +155,17 @@ impl<'s> Lowering<'s> {
         }
     }
 
+    /// Marks the bodies of functions as left out: what was parsed for them is not their text.
+    pub(super) fn elide_bodies(&mut self) {
+        for id in &self.top_level {
+            if let DeclKind::Func(func) = &mut self.decls[id.0 as usize].kind
+                && let BodyState::Parsed(block) = func.body
+            {
+                func.body = BodyState::Elided(self.stmts[block.0 as usize].span);
+            }
+        }
+    }
+
     /// Keeps the type parameters of `tree`, a type declaration made up around those of a method,
     /// for the method that is added next.
     pub(super) fn add_hidden_type_params(&mut self, tree: &Tree, base: u32, hidden: Span) {

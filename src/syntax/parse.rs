@@ -35,6 +35,28 @@ pub fn parse(source: SourceText) -> File {
     lowering.finish(source.clone(), generated)
 }
 
+/// Parses the declarations of one file and leaves the bodies of functions out, at a fraction of the
+/// cost: see [`Body::Elided`](crate::syntax::Body::Elided). A file with errors is parsed whole.
+pub fn parse_declarations(source: SourceText) -> File {
+    let bytes = source.bytes();
+    let mut text = bytes.to_vec();
+    for body in outline(bytes).decls.iter().filter_map(|decl| decl.body) {
+        let (first, last) = (body.start as usize + 1, body.end as usize - 1);
+        // Where nothing is between the braces, they may be one byte of an unclosed body.
+        if let Some(inner) = text.get_mut(first..last) {
+            inner.fill(b' ');
+        }
+    }
+    let tree = tree(&text).filter(|tree| !tree.root_node().has_error());
+    let Some(tree) = tree else { return parse(source) };
+    let mut lowering = Lowering::new(&source);
+    lowering.add(tree.walk(), 0, bytes.len() as u32);
+    lowering.elide_bodies();
+    let package_start = lowering.package.map(|name| name.span.start);
+    let generated = is_generated(bytes, package_start);
+    lowering.finish(source.clone(), generated)
+}
+
 thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(new_parser());
 }

@@ -3,14 +3,14 @@
 //!
 //! `ORACLE_PACKAGES="net/url path"` compares other packages, `SHOW_UNKNOWN=1` lists what is unknown.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
 use straggler::index::{BodyInfo, Builtin, Callee, Def, Index, LocalKind, ObjectKind, Type};
-use straggler::project::{self, PackageId, Snapshot};
+use straggler::project::{self, Build, PackageId, Snapshot, Tests};
 use straggler::source::{FileId, Location};
 use straggler::syntax::{ExprId, ExprKind, File, Symbol};
 
@@ -58,7 +58,12 @@ fn agrees_with_go_types() {
     }
     let module = harness::root().join("tests/oracle/packages");
     let records = oracle(&module);
-    let snapshot = project::load(&harness::load_options(&module));
+    let mut options = harness::load_options(&module);
+    let files = records.lines().filter_map(|line| line.strip_prefix("file\t"));
+    let dirs: BTreeSet<PathBuf> =
+        files.filter_map(|file| Path::new(file).parent()).map(Path::to_owned).collect();
+    options.paths = dirs.into_iter().collect();
+    let snapshot = project::load(&options);
     let tally = with_index(&snapshot, |index, _| compare(&snapshot, index, &records));
     println!("{}", table(&tally));
     if std::env::var_os("SHOW_UNKNOWN").is_some() {
@@ -104,9 +109,13 @@ fn compare(snapshot: &Snapshot, index: &Index<'_>, records: &str) -> Tally {
         let fields: Vec<&str> = line.split('\t').collect();
         match fields[..] {
             ["package", path] => {
-                let found = index.import(snapshot.packages[0].id, Symbol::new(path));
-                assert!(found.is_some(), "{path} is not available");
-                package = found;
+                let found = snapshot.packages.iter().find(|package| {
+                    package.import_path.as_str() == path
+                        && package.view.tests == Tests::None
+                        && package.view.build == Build::base()
+                });
+                assert!(found.is_some(), "{path} was not read");
+                package = found.map(|package| package.id);
             }
             ["file", path] => {
                 let package = package.expect("files follow a package");
