@@ -162,11 +162,11 @@ fn made_of(
             Depth::Deep | Depth::Detached => None,
         };
     }
-    let requests = args
+    let mut requests = args
         .iter()
         .filter_map(|&arg| variable(function, arg))
         .filter(|&local| has_role(cx, &function.info.local(local).ty, TypeRole::Request));
-    Some((requests.last()?, Sharing::Same))
+    Some((requests.next_back()?, Sharing::Same))
 }
 
 fn finding(
