@@ -45,6 +45,8 @@ pub struct Shape {
     pub params: Option<Vec<TypeExpr>>,
     /// Types of the results.
     pub results: Option<Vec<TypeExpr>>,
+    /// A function that has the form: for readers, and for the test that compares the two.
+    pub example: Option<Name>,
 }
 
 impl Shape {

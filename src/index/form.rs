@@ -104,6 +104,7 @@ mod tests {
             package: None,
             params: Some(types(form.0)),
             results: Some(types(form.1)),
+            example: None,
         };
         let signature = Signature {
             type_params: Box::new([]),

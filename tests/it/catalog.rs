@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use straggler::catalog::{
     About, Access, Base, Blocking, Callback, Carrier, Catalog, Chain, Context, ContextRole,
     Copying, End, Entry, Fact, Filter, GoVersion, Name, NonBlocking, Place, Producer, Pure,
-    Resource, Signature, Starter, Version, Versions, When,
+    Resource, Shape, Signature, Starter, TypeExpr, Version, Versions, When,
 };
 
 /// Every claim that the tables make about Go's own library is true of the Go that is installed.
@@ -129,9 +129,9 @@ fn claims(versions: &dyn Versions, wanted: impl Fn(&str) -> bool) -> String {
     assert_eq!(problems, []);
     let mut claims = Claims(String::new());
     let packages = catalog.known_packages().into_iter();
+    let holds = |entry: &&Entry| entry.gate.holds(versions) != Some(false);
     for package in packages.filter(|package| wanted(package) && catalog.same_as(package).is_none())
     {
-        let holds = |entry: &&Entry| entry.gate.holds(versions) != Some(false);
         for (name, facts) in catalog.describe(package) {
             for entry in facts.entries().iter().filter(holds) {
                 claims.about_name(name, entry);
@@ -139,6 +139,14 @@ fn claims(versions: &dyn Versions, wanted: impl Fn(&str) -> bool) -> String {
         }
         for entry in catalog.package(package).entries().iter().filter(holds) {
             claims.about_package(package, entry);
+        }
+    }
+    for (shape, facts) in catalog.shapes() {
+        let Some(example) = shape.example.as_ref().filter(|name| wanted(&name.package)) else {
+            continue;
+        };
+        for entry in facts.entries().iter().filter(holds) {
+            claims.about_shape(shape, &example.to_string(), entry);
         }
     }
     claims.0
@@ -307,16 +315,30 @@ impl Claims {
     }
 
     fn signature(&mut self, entry: &Entry, text: &str, fact: &Signature) {
-        let types: Vec<String> = fact.results.iter().map(ToString::to_string).collect();
-        let mut fields = vec!["results", text];
+        self.types(entry, "results", text, &fact.results);
+        if let Some(params) = &fact.params {
+            self.types(entry, "params", text, params);
+        }
+    }
+
+    fn about_shape(&mut self, shape: &Shape, example: &str, entry: &Entry) {
+        assert!(shape.name.as_ref().is_none_or(|name| example.ends_with(&format!(".{name}"))));
+        if let Some(params) = &shape.params {
+            self.types(entry, "params", example, params);
+        }
+        if let Some(results) = &shape.results {
+            self.types(entry, "results", example, results);
+        }
+        if let Fact::Resource(fact) = &entry.fact {
+            self.resource(entry, example, fact);
+        }
+    }
+
+    fn types(&mut self, entry: &Entry, verb: &str, text: &str, types: &[TypeExpr]) {
+        let types: Vec<String> = types.iter().map(ToString::to_string).collect();
+        let mut fields = vec![verb, text];
         fields.extend(types.iter().map(String::as_str));
         self.claim(entry, &fields);
-        if let Some(params) = &fact.params {
-            let types: Vec<String> = params.iter().map(ToString::to_string).collect();
-            let mut fields = vec!["params", text];
-            fields.extend(types.iter().map(String::as_str));
-            self.claim(entry, &fields);
-        }
     }
 
     fn access(&mut self, entry: &Entry, text: &str, fact: &Access) {

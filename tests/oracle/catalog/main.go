@@ -420,25 +420,53 @@ func (p *program) typeAt(n name, obj types.Object, place string) (types.Type, er
 	return found.Type(), nil
 }
 
+// checkTypes compares types with patterns: `_` is any type, `func` any function, `...` as the last
+// one any further types, and type arguments are left out.
 func checkTypes(function, what string, have []types.Type, want []string) error {
-	var texts []string
-	for i, t := range have {
-		text := types.TypeString(t, nil)
-		text = strings.ReplaceAll(text, "interface{}", "any")
-		if i < len(want) && (want[i] == "_" || want[i] == "func" && isFunc(t)) {
-			text = want[i]
+	wrong := func() error {
+		var texts []string
+		for _, t := range have {
+			texts = append(texts, types.TypeString(t, nil))
 		}
-		texts = append(texts, text)
-	}
-	variadic := func(text string) string { return strings.Replace(text, "...", "[]", 1) }
-	var wanted []string
-	for _, text := range want {
-		wanted = append(wanted, variadic(text))
-	}
-	if strings.Join(texts, ", ") != strings.Join(wanted, ", ") {
 		return fmt.Errorf("the %s of %s are (%s)", what, function, strings.Join(texts, ", "))
 	}
+	if n := len(want); n > 0 && want[n-1] == "..." {
+		want = want[:n-1]
+		have = have[:min(len(want), len(have))]
+	}
+	if len(have) != len(want) {
+		return wrong()
+	}
+	for i, t := range have {
+		if !fits(t, want[i]) {
+			return wrong()
+		}
+	}
 	return nil
+}
+
+func fits(t types.Type, pattern string) bool {
+	if pattern == "_" {
+		return true
+	}
+	if inner, ok := strings.CutPrefix(pattern, "*"); ok {
+		pointer, ok := t.(*types.Pointer)
+		return ok && fits(pointer.Elem(), inner)
+	}
+	for _, prefix := range []string{"[]", "..."} {
+		if inner, ok := strings.CutPrefix(pattern, prefix); ok {
+			slice, ok := t.(*types.Slice)
+			return ok && fits(slice.Elem(), inner)
+		}
+	}
+	if pattern == "func" {
+		return isFunc(t)
+	}
+	text := strings.ReplaceAll(types.TypeString(t, nil), "interface{}", "any")
+	if named, ok := t.(*types.Named); ok && named.TypeArgs().Len() > 0 {
+		text, _, _ = strings.Cut(text, "[")
+	}
+	return text == pattern
 }
 
 func paramsOf(obj types.Object) []types.Type {
