@@ -25,7 +25,8 @@ use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::{FuncId, Index};
 use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::selection::Selection;
-use crate::rules::{Check, FunctionCx, PackageCx, registry};
+use crate::rules::stuck::Explorer;
+use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
 use crate::source::FileId;
 use crate::summary::Summaries;
 use crate::syntax::File;
@@ -143,6 +144,7 @@ impl Run<'_> {
                         let place = || self.display(package.report[0]);
                         vec![guarded(entry.page.id, place, |findings| check(&cx, findings))]
                     }
+                    Check::Exploration => Vec::new(),
                     Check::Function(check) => funcs
                         .par_iter()
                         .map(|&func| {
@@ -162,14 +164,52 @@ impl Run<'_> {
                 Err(note) => notes.push(note),
             }
         }
+        findings.retain(|finding| reported.contains(&finding.primary.file));
+        // A test may show what is wrong with the code that it tests: those findings stay.
+        for answer in self.explore(package, &reported) {
+            match answer {
+                Ok(found) => findings.extend(found),
+                Err(note) => notes.push(note),
+            }
+        }
         findings.retain(|finding| {
-            reported.contains(&finding.primary.file)
-                && self
-                    .selection
-                    .least_confidence(finding.rule)
-                    .is_some_and(|least| finding.confidence >= least)
+            self.selection
+                .least_confidence(finding.rule)
+                .is_some_and(|least| finding.confidence >= least)
         });
         (findings, notes)
+    }
+
+    /// What is found by exploring the roots in the files that are reported, if a rule asks for it.
+    fn explore(
+        &self,
+        package: &Package,
+        reported: &BTreeSet<FileId>,
+    ) -> Vec<Result<Vec<Finding>, Note>> {
+        let asked = |entry: &Entry| {
+            matches!(entry.rule.check, Check::Exploration)
+                && self.selection.least_confidence(entry.page.id).is_some()
+        };
+        if !registry().iter().any(asked) {
+            return Vec::new();
+        }
+        let versions = versions(self.snapshot, package);
+        let compiled = guard::run(|| Explorer::new(self.index, PackageId(package.id.0), versions));
+        let explorer = match compiled {
+            Ok(explorer) => explorer,
+            Err(panic) => {
+                let message = format!("its functions could not be compiled ({panic})");
+                return vec![Err(internal_error(self.display(package.report[0]), message))];
+            }
+        };
+        explorer
+            .roots(&|file| reported.contains(&file))
+            .into_par_iter()
+            .map(|root| {
+                let place = || self.display(explorer.file_of(root));
+                guarded("stuck", place, |findings| findings.extend(explorer.explore(root)))
+            })
+            .collect()
     }
 
     /// The files that are reported from this view: those asked for, without generated ones.

@@ -282,6 +282,8 @@ pub struct Lock {
     pub goroutine: u32,
     /// Since where.
     pub at: Site,
+    /// Whether the function that took it also gives locks back.
+    pub unlocks: bool,
 }
 
 /// One step of the path to a stuck state.

@@ -20,6 +20,7 @@ mod request_shared_after_handoff;
 pub mod scene;
 pub mod selection;
 mod stop_bound_too_early;
+pub mod stuck;
 pub mod watch;
 mod watch_closed_unchecked;
 mod watch_not_drained;
@@ -36,9 +37,22 @@ use page::Page;
 
 /// All rules, sorted by id.
 pub const ALL: &[Rule] = &[
+    stuck::CLOSE_MISUSE,
+    stuck::COND_WAIT_LOST,
     done_arm_does_not_leave::RULE,
+    stuck::DOUBLE_LOCK,
+    stuck::LOCK_HELD_WHILE_BLOCKED,
+    stuck::LOCK_ORDER,
+    stuck::NIL_CHANNEL,
+    stuck::ONCE_SELF,
+    stuck::RANGE_NEVER_CLOSED,
+    stuck::RECEIVE_WITHOUT_SENDER,
     request_shared_after_handoff::RULE,
+    stuck::SELECT_NEVER_READY,
+    stuck::SEND_WITHOUT_RECEIVER,
     stop_bound_too_early::RULE,
+    stuck::UNLOCK_MISSING,
+    stuck::WAITGROUP_UNBALANCED,
     watch_closed_unchecked::RULE,
     watch_not_drained::RULE,
     watch_not_stopped::RULE,
@@ -59,6 +73,8 @@ pub enum Check {
     Function(fn(&FunctionCx<'_>, &mut Vec<Finding>)),
     /// One package in one view.
     Package(fn(&PackageCx<'_>, &mut Vec<Finding>)),
+    /// The states that can be reached from one root: explored once for all rules that ask for it.
+    Exploration,
 }
 
 /// What a check of a package knows.

@@ -23,6 +23,7 @@ pub(super) fn never_on(search: &mut Search<'_>) -> Vec<Stuck> {
             };
         let mut stuck = Vec::new();
         let mut livelocked = Vec::new();
+        let mut livelocked_at = component[0];
         for waiting in &first.waiting {
             let at = waiting.at;
             if everywhere(waiting.id, &|w| w.blocked && w.at == at) {
@@ -33,22 +34,24 @@ pub(super) fn never_on(search: &mut Search<'_>) -> Vec<Stuck> {
             {
                 // Alive for ever: with a way out that is never ready?
                 let dead = component.iter().find_map(|&node| {
-                    nodes[node as usize]
-                        .waiting
-                        .iter()
-                        .find(|w| w.id == waiting.id && !w.dead.is_empty())
+                    let mut waiting_there = nodes[node as usize].waiting.iter();
+                    let dead = waiting_there.find(|w| w.id == waiting.id && !w.dead.is_empty())?;
+                    Some((node, dead.clone()))
                 });
-                if let Some(dead) = dead {
-                    livelocked.push(dead.clone());
+                if let Some((node, dead)) = dead
+                    && livelocked.is_empty()
+                {
+                    livelocked_at = node;
+                    livelocked.push(dead);
                 }
             }
         }
         let node = component[0];
         if !stuck.is_empty() {
-            found.push(report::component(search, node, &stuck, Kind::Component));
+            found.extend(report::component(search, node, &stuck, Kind::Component));
         }
         if !livelocked.is_empty() {
-            found.push(report::component(search, node, &livelocked, Kind::Livelock));
+            found.extend(report::component(search, livelocked_at, &livelocked, Kind::Livelock));
         }
     }
     found

@@ -5,12 +5,13 @@ use crate::explore::machine::Machine;
 use crate::explore::object::{Held, Object};
 use crate::explore::process::{Decision, GoroutineId, Operation, Process};
 use crate::explore::search::{Event, Search, Waiting};
-use crate::explore::state::{Doubts, State};
+use crate::explore::state::State;
 use crate::explore::transition::{Step, Way};
 use crate::explore::value::{ObjectId, Value};
 use crate::explore::{
     Action, Goroutine, Kind, Lock, Resource, ResourceKind, Site, Stuck, WaitsFor, WitnessStep,
 };
+use crate::program::code::Op;
 
 /// The report of a state in which the goroutines at `who` are stuck.
 pub(super) fn stuck(
@@ -28,30 +29,33 @@ pub(super) fn stuck(
 }
 
 /// The report of goroutines that stay for ever while others go on.
-pub(super) fn component(search: &Search<'_>, node: u32, who: &[Waiting], kind: Kind) -> Stuck {
-    let witness = witness(search, node);
-    let goroutines = who
+pub(super) fn component(
+    search: &mut Search<'_>,
+    node: u32,
+    who: &[Waiting],
+    kind: Kind,
+) -> Option<Stuck> {
+    let state = search.replay(node)?;
+    let at: Vec<usize> = who
         .iter()
-        .map(|waiting| Goroutine {
-            number: waiting.id.0,
-            started: waiting.started,
-            at: waiting.at,
-            calls: Vec::new(),
-            waits_for: WaitsFor::Select,
-            resources: Vec::new(),
-            holds: Vec::new(),
-            inexact: false,
-            external: false,
+        .filter_map(|waiting| {
+            state.processes.iter().position(|process| {
+                process.started == waiting.started
+                    && process.pending.as_ref().is_some_and(|pending| pending.at == waiting.at)
+            })
         })
         .collect();
-    Stuck { kind, goroutines, witness, doubts: Doubts::default() }
+    if at.len() != who.len() {
+        return None;
+    }
+    Some(stuck(search, node, &state, &at, kind))
 }
 
 fn goroutine(machine: &Machine<'_>, state: &State, at: usize) -> Option<Goroutine> {
     let process = &state.processes[at];
     let pending = process.pending.as_ref()?;
     let ids = resources(&pending.operation);
-    let resources = ids.iter().map(|&id| resource(state, id)).collect();
+    let resources = ids.iter().map(|&id| resource(machine, state, id)).collect();
     Some(Goroutine {
         number: process.id.0,
         started: process.started,
@@ -117,17 +121,19 @@ fn waits_for(operation: &Operation) -> WaitsFor {
     }
 }
 
-fn resource(state: &State, id: ObjectId) -> Resource {
+fn resource(machine: &Machine<'_>, state: &State, id: ObjectId) -> Resource {
     let entry = state.heap.entry(id);
     let kind = match &entry.object {
         Object::Channel(channel) => ResourceKind::Channel {
             capacity: channel.capacity,
             filled: channel.buffer.len() as u32,
         },
-        Object::Mutex(owner) => ResourceKind::Lock { held: owner.iter().map(holder).collect() },
-        Object::RwMutex { writer, readers, .. } => {
-            ResourceKind::Lock { held: writer.iter().chain(readers).map(holder).collect() }
+        Object::Mutex(owner) => {
+            ResourceKind::Lock { held: owner.iter().map(|held| holder(machine, held)).collect() }
         }
+        Object::RwMutex { writer, readers, .. } => ResourceKind::Lock {
+            held: writer.iter().chain(readers).map(|held| holder(machine, held)).collect(),
+        },
         Object::WaitGroup { count, .. } => ResourceKind::WaitGroup { count: *count },
         Object::Once(_) => ResourceKind::Once,
         Object::Cond { .. } => ResourceKind::Condition,
@@ -140,8 +146,15 @@ fn resource(state: &State, id: ObjectId) -> Resource {
     Resource { object: id.0, made: entry.made, external: entry.external, kind, of_context }
 }
 
-fn holder(held: &Held) -> Lock {
-    Lock { goroutine: held.by.0, at: held.at }
+fn holder(machine: &Machine<'_>, held: &Held) -> Lock {
+    let func = machine.program.func(held.at.func);
+    let unlocks = func.code.iter().any(|op| match *op {
+        Op::CallMethod { name, .. } | Op::Member(name) => {
+            matches!(machine.program.name(name), "Unlock" | "RUnlock")
+        }
+        _ => false,
+    });
+    Lock { goroutine: held.by.0, at: held.at, unlocks }
 }
 
 /// The locks that a goroutine holds, as places where they were taken.

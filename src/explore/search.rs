@@ -154,6 +154,31 @@ impl Search<'_> {
         state
     }
 
+    /// The state of a node, by the steps that lead there.
+    pub(super) fn replay(&mut self, node: u32) -> Option<State> {
+        let mut path = Vec::new();
+        let mut next = Some(node);
+        while let Some(at) = next {
+            path.push(at);
+            next = self.nodes[at as usize].parent;
+        }
+        let mut state = self.first();
+        self.machine.settle(&mut state).ok()?;
+        for &at in path.iter().rev().skip(1) {
+            let node = &self.nodes[at as usize];
+            let (by, event) = (node.by, node.event);
+            let index = state.process(by)?;
+            let step = match event {
+                Event::Start => continue,
+                Event::Decided(decision, _) => Step::Decide(decision),
+                Event::Did(step) => step,
+            };
+            self.machine.apply(&mut state, index, step).ok()?;
+            self.machine.settle(&mut state).ok()?;
+        }
+        Some(state)
+    }
+
     fn cut(&mut self, bound: Bound) {
         self.out.bounds[bound as usize] += 1;
     }

@@ -1,0 +1,96 @@
+//! The rules of group `stuck`: a goroutine that nothing will ever wake.
+//!
+//! They share one exploration of each root of a package, and differ in what the stuck goroutine
+//! was doing: one table, in `judge`, maps a stuck state to the id of a rule. `tell` makes a
+//! finding of it, with the path that leads there.
+
+mod judge;
+mod tell;
+
+use crate::catalog::Versions;
+use crate::diagnostic::Finding;
+use crate::explore::{self, Limits, Root};
+use crate::index::Index;
+use crate::program::code::FuncId;
+use crate::program::{self, Environment, Program, Source};
+use crate::project::PackageId;
+use crate::rules::{Check, Rule};
+use crate::source::FileId;
+use crate::syntax::File;
+
+pub const CLOSE_MISUSE: Rule = rule(include_str!("../../rules/close-misuse.md"));
+pub const COND_WAIT_LOST: Rule = rule(include_str!("../../rules/cond-wait-lost.md"));
+pub const DOUBLE_LOCK: Rule = rule(include_str!("../../rules/double-lock.md"));
+pub const LOCK_HELD_WHILE_BLOCKED: Rule =
+    rule(include_str!("../../rules/lock-held-while-blocked.md"));
+pub const LOCK_ORDER: Rule = rule(include_str!("../../rules/lock-order.md"));
+pub const NIL_CHANNEL: Rule = rule(include_str!("../../rules/nil-channel.md"));
+pub const ONCE_SELF: Rule = rule(include_str!("../../rules/once-self.md"));
+pub const RANGE_NEVER_CLOSED: Rule = rule(include_str!("../../rules/range-never-closed.md"));
+pub const RECEIVE_WITHOUT_SENDER: Rule =
+    rule(include_str!("../../rules/receive-without-sender.md"));
+pub const SELECT_NEVER_READY: Rule = rule(include_str!("../../rules/select-never-ready.md"));
+pub const SEND_WITHOUT_RECEIVER: Rule = rule(include_str!("../../rules/send-without-receiver.md"));
+pub const UNLOCK_MISSING: Rule = rule(include_str!("../../rules/unlock-missing.md"));
+pub const WAITGROUP_UNBALANCED: Rule = rule(include_str!("../../rules/waitgroup-unbalanced.md"));
+
+const fn rule(page: &'static str) -> Rule {
+    Rule { page, check: Check::Exploration }
+}
+
+/// A package that is ready to be explored.
+pub struct Explorer<'a> {
+    files: Vec<(FileId, &'a File)>,
+    program: Program,
+}
+
+impl<'a> Explorer<'a> {
+    /// Compiles the functions of a package.
+    pub fn new(index: &'a Index<'_>, package: PackageId, versions: &dyn Versions) -> Explorer<'a> {
+        let files: Vec<(FileId, &File)> =
+            index.package(package).files.iter().map(|(id, file)| (*id, &**file)).collect();
+        let sources: Vec<Source<'_>> =
+            files.iter().map(|&(id, file)| Source { id, file }).collect();
+        // Go 1.22: https://go.dev/blog/loopvar-preview
+        let shares_loop_variables = versions.go().is_some_and(|go| (go.major, go.minor) < (1, 22));
+        let program = program::compile(&sources, &Known { shares_loop_variables });
+        Explorer { files, program }
+    }
+
+    /// The functions of these files that an exploration starts from.
+    pub fn roots(&self, wanted: &dyn Fn(FileId) -> bool) -> Vec<FuncId> {
+        self.program.roots().filter(|&root| wanted(self.program.func(root).file)).collect()
+    }
+
+    /// The file of a root.
+    pub fn file_of(&self, root: FuncId) -> FileId {
+        self.program.func(root).file
+    }
+
+    /// What is found from one root.
+    pub fn explore(&self, root: FuncId) -> Vec<Finding> {
+        let closed = self.program.is_entry(root);
+        let ends_process = closed && self.program.func(root).symbol.as_str() == "main";
+        let start = Root { func: root, closed, ends_process };
+        let exploration = explore::explore(&self.program, start, &Limits::default());
+        let story = tell::Story { program: &self.program, files: &self.files, root };
+        exploration
+            .stuck
+            .iter()
+            .filter_map(|stuck| {
+                let verdict = judge::judge(stuck)?;
+                Some(story.finding(stuck, &verdict))
+            })
+            .collect()
+    }
+}
+
+struct Known {
+    shares_loop_variables: bool,
+}
+
+impl Environment for Known {
+    fn loop_variables_per_iteration(&self) -> bool {
+        !self.shares_loop_variables
+    }
+}

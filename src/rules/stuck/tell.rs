@@ -1,0 +1,412 @@
+//! From a stuck state to a finding: what happens to whom, in the user's names, in order of time.
+
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::explore::{Action, Goroutine, Kind, Misuse, ResourceKind, Site, Stuck, WaitsFor};
+use crate::program::Program;
+use crate::program::code::FuncId;
+use crate::rules::find;
+use crate::rules::stuck::judge::{Fault, Verdict};
+use crate::source::{FileId, Location, SourceText, Span};
+use crate::syntax::File;
+
+/// Conditions that are told at most, the last ones.
+const MAX_CONDITIONS: usize = 4;
+
+/// Longer pieces of source are cut.
+const MAX_TEXT: usize = 60;
+
+/// What is needed to tell what happened.
+pub(super) struct Story<'a> {
+    pub program: &'a Program,
+    pub files: &'a [(FileId, &'a File)],
+    pub root: FuncId,
+}
+
+impl Story<'_> {
+    /// The finding for a stuck state.
+    pub fn finding(&self, stuck: &Stuck, verdict: &Verdict) -> Finding {
+        let page = &find(verdict.rule).expect("the table names rules that exist").page;
+        let centre = &stuck.goroutines[verdict.centre];
+        let primary_site = self.primary(centre, verdict.fault);
+        let made = centre.resources.first().and_then(|resource| resource.made);
+        let primary = self.location(primary_site);
+        Finding {
+            rule: page.id,
+            severity: page.severity,
+            confidence: self.confidence(stuck, centre).min(page.confidence),
+            message: self.message(stuck, centre, verdict.fault),
+            primary,
+            primary_label: self.primary_label(centre, verdict.fault),
+            labels: self.labels(stuck, verdict, primary),
+            why: self.why(stuck),
+            help: help(verdict.fault).to_owned(),
+            fixes: Vec::new(),
+            defect: match verdict.fault {
+                Fault::LeftLocked => primary,
+                _ => made.map_or(primary, |made| self.location(made)),
+            },
+        }
+    }
+
+    /// The place that is shown first: where it stays, or where a lock is taken and never given
+    /// back.
+    fn primary(&self, centre: &Goroutine, fault: Fault) -> Site {
+        match fault {
+            Fault::LeftLocked => held_at(centre).unwrap_or(centre.at),
+            _ => centre.at,
+        }
+    }
+
+    fn message(&self, stuck: &Stuck, centre: &Goroutine, fault: Fault) -> String {
+        let name = self.resource_name(centre);
+        let who = self.who(centre);
+        let stays = format!("{who} never ends");
+        match fault {
+            Fault::Send => {
+                let capacity = centre.resources.iter().find_map(|resource| match resource.kind {
+                    ResourceKind::Channel { capacity, .. } => Some(capacity),
+                    _ => None,
+                });
+                let how = match capacity {
+                    None | Some(0) => "unbuffered".to_owned(),
+                    Some(capacity) => format!("its buffer of {capacity} is full"),
+                };
+                format!("nobody is left to receive from `{name}` ({how}), so {stays}")
+            }
+            Fault::Receive => format!("nobody is left to send on `{name}` or close it, so {stays}"),
+            Fault::Context => format!("nothing ever ends `{name}`, so {stays}"),
+            Fault::Range => format!("`{name}` is never closed, so {stays}"),
+            Fault::Select => format!("no case of this `select` can become ready any more, so {stays}"),
+            Fault::Spin => format!("the way out of this `select` is never ready, so {stays}"),
+            Fault::Nil => format!("`{name}` is nil here, so {stays}"),
+            Fault::OwnLock => {
+                let again = if self.reads_again(centre) {
+                    "which it already holds for reading, while a writer waits"
+                } else {
+                    "which it already holds"
+                };
+                format!("{who} waits for `{name}`, {again}")
+            }
+            Fault::Order => format!("two goroutines take `{name}` and another lock in opposite order"),
+            Fault::LeftLocked => {
+                let name = held_at(centre).map_or(name, |site| self.operand(site));
+                format!("`{name}` is locked here and not unlocked on every way out")
+            }
+            Fault::HeldLock if matches!(centre.waits_for, WaitsFor::Lock | WaitsFor::RLock) => {
+                format!("{who} waits for `{name}`, whose holder is blocked")
+            }
+            Fault::HeldLock => {
+                let lock = centre.holds.first().map(|&(_, at)| self.operand(at));
+                let lock = lock.unwrap_or_default();
+                format!(
+                    "{who} is blocked on `{name}` while it holds `{lock}`, which the other side needs"
+                )
+            }
+            Fault::Counter => format!("`{name}` never gets to zero, so {stays}"),
+            Fault::Negative => format!("`{name}` gets below zero, which panics"),
+            Fault::Condition => format!("nobody signals `{name}` any more, so {stays}"),
+            Fault::Once => format!("`{name}` waits for a call that is still running, so {stays}"),
+            Fault::Misuse(misuse) => match misuse {
+                Misuse::SendOnClosed => format!("`{name}` can be closed before this send, which panics"),
+                Misuse::CloseOfClosed => format!("`{name}` can be closed twice, which panics"),
+                _ => format!("`{name}` is nil when it is closed, which panics"),
+            },
+        }
+        .trim_end()
+        .to_owned()
+            + if stuck.doubts.failed_test { " after the test has failed" } else { "" }
+    }
+
+    fn who(&self, goroutine: &Goroutine) -> String {
+        if goroutine.number == 0 {
+            return format!("`{}`", short(&self.program.func(self.root).name));
+        }
+        let location = self.location(goroutine.started);
+        match self.source(location.file) {
+            Some(source) => {
+                format!("the goroutine started at line {}", source.line(location.span.start))
+            }
+            None => "a goroutine".to_owned(),
+        }
+    }
+
+    fn reads_again(&self, goroutine: &Goroutine) -> bool {
+        goroutine.waits_for == WaitsFor::RLock
+    }
+
+    fn primary_label(&self, centre: &Goroutine, fault: Fault) -> String {
+        match fault {
+            Fault::LeftLocked => "locked here".to_owned(),
+            Fault::Misuse(_) | Fault::Negative => "panics here".to_owned(),
+            _ => match centre.waits_for {
+                WaitsFor::Lock | WaitsFor::RLock => "waits here for ever".to_owned(),
+                _ => "blocked here for ever".to_owned(),
+            },
+        }
+    }
+
+    /// The other places of the story, in order of time.
+    fn labels(&self, stuck: &Stuck, verdict: &Verdict, primary: Location) -> Vec<Label> {
+        let mut labels: Vec<Label> = Vec::new();
+        let mut add = |site: Site, role: Role, message: String| {
+            if site == Site::NONE {
+                return;
+            }
+            let location = self.location(site);
+            if location != primary && !labels.iter().any(|label| label.location == location) {
+                labels.push(Label { location, role, message });
+            }
+        };
+        let centre = &stuck.goroutines[verdict.centre];
+        for resource in &centre.resources {
+            if let Some(made) = resource.made {
+                add(made, Role::Made, "made here".to_owned());
+            }
+        }
+        for &(_, at) in &centre.holds {
+            add(at, Role::Context, format!("`{}` is taken here", self.operand(at)));
+        }
+        if centre.number != 0 {
+            add(centre.started, Role::Started, "the goroutine is started here".to_owned());
+        }
+        for (at, truth) in self.conditions(stuck) {
+            add(at, Role::Condition, format!("`{}` is {truth}", self.text(at)));
+        }
+        for (at, case) in self.left(stuck) {
+            let message = format!("goes on with `{case}` instead");
+            add(at, Role::Left, message);
+        }
+        for &at in &centre.calls {
+            add(at, Role::Context, "called from here".to_owned());
+        }
+        for (at, other) in stuck.goroutines.iter().enumerate() {
+            if at != verdict.centre {
+                let who = self.who(other);
+                add(other.at, Role::Stuck, format!("{who} is blocked here"));
+                for &(_, held) in &other.holds {
+                    add(held, Role::Context, format!("`{}` is taken here", self.operand(held)));
+                }
+            }
+        }
+        if verdict.fault == Fault::LeftLocked {
+            add(centre.at, Role::Stuck, "waits here for ever".to_owned());
+        }
+        labels
+    }
+
+    /// The last conditions that were decided, each place once.
+    fn conditions(&self, stuck: &Stuck) -> Vec<(Site, bool)> {
+        let mut conditions: Vec<(Site, bool)> = Vec::new();
+        for step in stuck.witness.iter().rev() {
+            if let Action::Condition(truth) = step.action
+                && !conditions.iter().any(|&(at, _)| at == step.at)
+                && conditions.len() < MAX_CONDITIONS
+            {
+                conditions.push((step.at, truth));
+            }
+        }
+        conditions.reverse();
+        conditions
+    }
+
+    /// Where goroutines that are not stuck took their last case of a select: what they do instead
+    /// of waiting for the others.
+    fn left(&self, stuck: &Stuck) -> Vec<(Site, String)> {
+        let mut left = Vec::new();
+        let mut seen = Vec::new();
+        for step in stuck.witness.iter().rev() {
+            if seen.contains(&step.goroutine)
+                || stuck.goroutines.iter().any(|goroutine| goroutine.number == step.goroutine)
+            {
+                continue;
+            }
+            let case = match step.action {
+                Action::External { case }
+                | Action::Buffer { case }
+                | Action::Closed { case }
+                | Action::Clock { case }
+                | Action::Rendezvous { case, .. } => case,
+                _ => None,
+            };
+            let Some(case) = case else { continue };
+            seen.push(step.goroutine);
+            if let Some(text) = self.case_text(step.at, case) {
+                left.push((step.at, text));
+            }
+        }
+        left.reverse();
+        left
+    }
+
+    fn case_text(&self, site: Site, case: u32) -> Option<String> {
+        let func = self.program.func(site.func);
+        let crate::program::code::Op::Select(table) = *func.code.get(site.pc as usize)? else {
+            return None;
+        };
+        let span = func.selects[table as usize].cases.get(case as usize)?.span;
+        Some(self.slice(func.file, span))
+    }
+
+    /// What happened, as one sentence for each step that matters.
+    fn why(&self, stuck: &Stuck) -> String {
+        let mut parts = Vec::new();
+        for (at, truth) in self.conditions(stuck) {
+            parts.push(format!("`{}` is {truth} at line {}", self.text(at), self.line(at)));
+        }
+        for (at, case) in self.left(stuck) {
+            parts.push(format!("the `select` at line {} goes on with `{case}`", self.line(at)));
+        }
+        if parts.is_empty() {
+            return String::new();
+        }
+        format!("this happens when {}", parts.join(", and "))
+    }
+
+    /// How much the claim rests on.
+    fn confidence(&self, stuck: &Stuck, centre: &Goroutine) -> Confidence {
+        if stuck.doubts.failed_test || stuck.kind == Kind::Livelock || self.asks_twice(stuck) {
+            return Confidence::Low;
+        }
+        let chosen = stuck.witness.iter().any(|step| {
+            matches!(
+                step.action,
+                Action::Condition(_)
+                    | Action::Count(_)
+                    | Action::External { .. }
+                    | Action::Clock { .. }
+                    | Action::Fail
+            )
+        });
+        if chosen || centre.external || stuck.kind == Kind::Component {
+            return Confidence::Medium;
+        }
+        Confidence::High
+    }
+
+    /// Whether the same call was asked at two places, and answered differently: it may be a flag
+    /// that only ever goes one way.
+    fn asks_twice(&self, stuck: &Stuck) -> bool {
+        let mut asked: Vec<(Site, String, bool)> = Vec::new();
+        for step in &stuck.witness {
+            let Action::Condition(truth) = step.action else { continue };
+            let text = self.text(step.at);
+            if !text.contains('(') {
+                continue;
+            }
+            let other = asked
+                .iter()
+                .any(|(at, known, answer)| *at != step.at && *known == text && *answer != truth);
+            if other {
+                return true;
+            }
+            asked.push((step.at, text, truth));
+        }
+        false
+    }
+
+    /// The name of what a goroutine waits at, as the operation says it.
+    fn resource_name(&self, goroutine: &Goroutine) -> String {
+        self.operand(goroutine.at)
+    }
+
+    /// What the operation at `site` is about: the channel of a send, the lock of a `Lock`.
+    fn operand(&self, site: Site) -> String {
+        let text = self.text(site);
+        let text = text.strip_prefix("defer ").unwrap_or(&text);
+        let text = text.strip_prefix("go ").unwrap_or(text);
+        if let Some((_, subject)) = text.split_once("range ") {
+            return subject.trim().to_owned();
+        }
+        if let Some((before, after)) = text.split_once("<-") {
+            let before = before.trim();
+            return if before.is_empty() || before.ends_with('=') { after } else { before }
+                .trim()
+                .trim_end_matches(".Done()")
+                .to_owned();
+        }
+        if let Some(argument) = text.strip_prefix("close(") {
+            return argument.trim_end_matches(')').to_owned();
+        }
+        match text.rfind('.') {
+            Some(dot) if text.ends_with(')') => text[..dot].to_owned(),
+            _ => text.to_owned(),
+        }
+    }
+
+    fn text(&self, site: Site) -> String {
+        if site == Site::NONE {
+            return String::new();
+        }
+        let func = self.program.func(site.func);
+        self.slice(func.file, func.spans[site.pc as usize])
+    }
+
+    fn slice(&self, file: FileId, span: Span) -> String {
+        let Some(source) = self.source(file) else { return String::new() };
+        let text = source.text(span);
+        let line = text.lines().next().unwrap_or_default().trim();
+        let cut: String = line.chars().take(MAX_TEXT).collect();
+        if cut.len() < line.len() { format!("{cut}...") } else { cut }
+    }
+
+    fn line(&self, site: Site) -> u32 {
+        let location = self.location(site);
+        self.source(location.file).map_or(0, |source| source.line(location.span.start))
+    }
+
+    fn source(&self, file: FileId) -> Option<&SourceText> {
+        self.files.iter().find(|(id, _)| *id == file).map(|(_, file)| &file.source)
+    }
+
+    fn location(&self, site: Site) -> Location {
+        let func = self.program.func(site.func);
+        let span = func.spans[site.pc as usize];
+        Location { file: func.file, span: self.first_line(func.file, span) }
+    }
+
+    /// A statement with a body is shown by its first line.
+    fn first_line(&self, file: FileId, span: Span) -> Span {
+        let Some(source) = self.source(file) else { return span };
+        let end = source.line_span(source.line(span.start)).map_or(span.end, |line| line.end);
+        Span::new(span.start, span.end.min(end).max(span.start))
+    }
+}
+
+/// Where the lock that a goroutine waits for was taken.
+fn held_at(goroutine: &Goroutine) -> Option<Site> {
+    goroutine.resources.iter().find_map(|resource| match &resource.kind {
+        ResourceKind::Lock { held } => held.first().map(|lock| lock.at),
+        _ => None,
+    })
+}
+
+/// The name of a function without what its literals add.
+fn short(name: &str) -> &str {
+    name.split(".func").next().unwrap_or(name)
+}
+
+fn help(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Send => {
+            "give the channel room for this send, or send in a `select` with what ends the receiver"
+        }
+        Fault::Receive => {
+            "close the channel on every way out of its sender, or receive in a `select`"
+        }
+        Fault::Context => "call the cancel function on every way out",
+        Fault::Range => "close the channel when its last sender is done",
+        Fault::Select | Fault::Spin => "add a case that is ready when the others have gone",
+        Fault::Nil => "make the channel before it is used",
+        Fault::OwnLock => {
+            "unlock before the call, or split off a function that is called with the lock held"
+        }
+        Fault::Order => "take the locks in the same order everywhere",
+        Fault::LeftLocked => "unlock in a `defer`, or on each way out",
+        Fault::HeldLock => "give the lock back before waiting",
+        Fault::Counter => "call `Done` in a `defer` of each goroutine that was added",
+        Fault::Negative => "call `Done` once for each that was added",
+        Fault::Condition => "signal after each change that is waited for, with the lock held",
+        Fault::Once => "do not call `Do` of the same `Once` from inside its function",
+        Fault::Misuse(_) => "close the channel in one place only, after its last send",
+    }
+}
