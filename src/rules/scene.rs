@@ -32,6 +32,15 @@ pub struct Scene<'a> {
     body: StmtId,
 }
 
+/// Whether the text of a function holds one of these words: a cheap question to ask before a
+/// [`Scene`] is made.
+pub fn holds_any(cx: &FunctionCx<'_>, words: &[&str]) -> bool {
+    let file = cx.file();
+    let bytes = file.source.slice(file.decl(cx.declared().decl).span);
+    // Of text that is no UTF-8 nothing is said.
+    std::str::from_utf8(bytes).map_or(true, |text| words.iter().any(|word| text.contains(word)))
+}
+
 /// The graph of one body.
 pub struct Graph<'a> {
     read: Arc<Read<'a>>,

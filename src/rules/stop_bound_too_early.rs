@@ -4,7 +4,7 @@ use crate::catalog::End;
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::LocalId;
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, holds_any};
 use crate::rules::watch::life::{self, Leaving};
 use crate::rules::watch::{self, Opening, Watch};
 use crate::rules::{Check, FunctionCx, Rule};
@@ -18,6 +18,9 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if !holds_any(cx, &[".Stop()"]) {
+        return;
+    }
     let Some(scene) = Scene::new(*cx) else { return };
     let mut reported = Vec::new();
     for &node in &scene.nodes {

@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{End, Entry, Facts, Producer};
 use crate::flow::{Cfg, StepId};
 use crate::index::{LocalId, LocalKind, Type};
-use crate::rules::scene::Scene;
+use crate::rules::FunctionCx;
+use crate::rules::scene::{Scene, holds_any};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind, Symbol, UnaryOp};
 
@@ -382,6 +383,12 @@ pub fn channel_receiver(scene: &Scene<'_>, expr: ExprId) -> Option<ExprId> {
     let (base, name) = scene.method_call(expr)?;
     let call = scene.file.unparen(expr);
     (name.name.as_str() == CHANNEL && scene.args(call).is_empty()).then_some(base)
+}
+
+/// Whether a function's text may speak of a watch: it names the channel, or something like
+/// `Watch(...)` or `watch.Interface`.
+pub fn may_have_any(cx: &FunctionCx<'_>) -> bool {
+    holds_any(cx, &[CHANNEL, "atch"])
 }
 
 /// What the catalog says of values of this type as producers of events.

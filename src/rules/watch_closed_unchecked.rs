@@ -18,6 +18,9 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if !watch::may_have_any(cx) {
+        return;
+    }
     let Some(scene) = Scene::new(*cx) else { return };
     let watches = Watch::all(&scene);
     if watches.is_empty() || watch::is_about_tests(&scene) {

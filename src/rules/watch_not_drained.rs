@@ -22,9 +22,17 @@ const SHOWN: usize = 3;
 fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     for func in &package.index.package(package.package).funcs {
         let cx = FunctionCx { package: *package, func: func.id };
+        let (consumes, produces) = (watch::may_have_any(&cx), producer::may_be(&cx));
+        if !consumes && !produces {
+            continue;
+        }
         let Some(scene) = Scene::new(cx) else { continue };
-        consumers(&scene, findings);
-        producer::check(&scene, findings);
+        if consumes {
+            consumers(&scene, findings);
+        }
+        if produces {
+            producer::check(&scene, findings);
+        }
     }
 }
 

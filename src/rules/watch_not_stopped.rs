@@ -19,6 +19,9 @@ pub const RULE: Rule =
 const SHOWN: usize = 4;
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if !watch::may_have_any(cx) {
+        return;
+    }
     let Some(scene) = Scene::new(*cx) else { return };
     let watches = Watch::all(&scene);
     if watches.is_empty() || watch::is_about_tests(&scene) {

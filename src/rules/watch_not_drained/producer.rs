@@ -4,7 +4,7 @@
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, ObjectId};
 use crate::rules::FunctionCx;
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, holds_any};
 use crate::source::{Location, Span};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
@@ -13,6 +13,11 @@ const ENDS: [&str; 4] = ["Stop", "Close", "Shutdown", "Cancel"];
 
 /// How many sends a finding shows besides the first.
 const SHOWN: usize = 3;
+
+/// Whether a function's text may be that of such a producer: a method with a send.
+pub fn may_be(cx: &FunctionCx<'_>) -> bool {
+    cx.declared().receiver.is_some() && holds_any(cx, &["<-"])
+}
 
 /// Reports the sends of the method of `scene`, if it is such a producer.
 pub fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -43,9 +48,13 @@ impl Story {
         let index = producer.cx.index();
         for func in &index.package(producer.cx.func.package).funcs {
             let cx = FunctionCx { func: func.id, ..producer.cx };
+            let is_method = func.receiver.and_then(|receiver| receiver.ty) == Some(ty);
+            if !is_method && !holds_any(&cx, &[field.as_str()]) {
+                continue;
+            }
             let Some(scene) = Scene::new(cx) else { continue };
             let part = Part { scene: &scene, ty, field };
-            if func.receiver.and_then(|receiver| receiver.ty) == Some(ty) {
+            if is_method {
                 let name = (func.name, cx.location(scene.name.span));
                 if func.name.is_exported() && ENDS.contains(&func.name.as_str()) {
                     ended = ended.or(Some(name));

@@ -2,7 +2,7 @@
 
 use crate::index::{Callee, Def, LocalId, ObjectKind, Type, TypeDecl};
 use crate::rules::FunctionCx;
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, holds_any};
 use crate::rules::watch::{STOP, Watch};
 use crate::source::Span;
 use crate::syntax::{ExprId, ExprKind, Ident, Node};
@@ -72,6 +72,9 @@ pub fn callers_leave_it(scene: &Scene<'_>, watch: &Watch) -> bool {
     let mut callers = 0;
     for func in &scene.cx.index().package(called.id.package).funcs {
         let cx = FunctionCx { func: func.id, ..scene.cx };
+        if !holds_any(&cx, &[called.name.as_str()]) {
+            continue;
+        }
         let Some(caller) = Scene::new(cx) else { continue };
         for &node in &caller.nodes {
             let Node::Expr(expr) = node else { continue };
