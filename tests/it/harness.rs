@@ -122,6 +122,8 @@ pub fn assert_generated(path: &str, expected: &str) {
         return;
     }
     if std::env::var_os("UPDATE").is_some() {
+        let dir = absolute.parent().expect("a file is in a directory");
+        fs::create_dir_all(dir).expect("a directory of the repository can be made");
         fs::write(&absolute, expected).expect("a file of the repository can be written");
         return;
     }
