@@ -85,6 +85,16 @@ impl BodyInfo {
 
 /// How a walk writes down what it learns.
 impl BodyInfo {
+    /// Gives back what was reserved for more: there are as many of these as functions.
+    pub(super) fn shrink(&mut self) {
+        self.types.shrink_to_fit();
+        self.facts.shrink_to_fit();
+        self.names.shrink_to_fit();
+        self.calls.shrink_to_fit();
+        self.locals.shrink_to_fit();
+        self.constants.shrink_to_fit();
+    }
+
     pub(super) fn add_local(&mut self, local: Local) -> LocalId {
         let id = LocalId(self.locals.len() as u32);
         self.locals.push(local);

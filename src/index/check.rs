@@ -134,7 +134,8 @@ impl<'a> Checker<'a> {
     }
 
     /// What was learnt.
-    pub(super) fn finish(self) -> BodyInfo {
+    pub(super) fn finish(mut self) -> BodyInfo {
+        self.out.shrink();
         self.out
     }
 

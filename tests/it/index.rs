@@ -544,6 +544,44 @@ func f(t T, l Loop, i I, x Alias) {
 }
 
 #[test]
+fn tests_see_what_their_view_declares() {
+    check(
+        r#"//- p/p.go
+package p
+
+type T struct{ n int }
+
+//- p/export_test.go
+package p
+
+func (t T) N() int { return t.n }
+
+func Helper() T { return T{} }
+
+//- p/p_test.go
+package p_test
+
+import "m/p"
+
+func check() {
+	p.Helper()        //= p.Helper() -> calls m/p.Helper : m/p.T
+	_ = p.T{}.N()     //= p.T{}.N() -> calls (m/p.T).N : int
+	_ = p.T{}.n       //= p.T{}.n -> ?
+}
+
+//- q/q_test.go
+package q
+
+import "m/p"
+
+func check() {
+	p.Helper()        //= p.Helper() -> calls unknown Helper
+}
+"#,
+    );
+}
+
+#[test]
 fn depth_is_bounded() {
     let nested = |open: &str, close: &str, times: usize| {
         format!("{}1{}", open.repeat(times), close.repeat(times))
@@ -564,4 +602,34 @@ fn depth_is_bounded() {
         ".next".repeat(5000),
     );
     check(&text);
+}
+
+#[test]
+fn broken_text_has_an_index() {
+    let whole = include_str!("../oracle/types/main.go");
+    let bytes = whole.len();
+    let mut known = 0;
+    for at in 0..100 {
+        // Pieces of different length are cut out at different places, and one is doubled.
+        let start = bytes * at / 100;
+        let end = (start + 1 + at * 7 % 90).min(bytes);
+        let doubled = &whole[start..end];
+        let text = match at % 3 {
+            0 => format!("{}{}", &whole[..start], &whole[end..]),
+            1 => format!("{}{doubled}{}", &whole[..end], &whole[end..]),
+            _ => whole[..end].to_owned(),
+        };
+        let snapshot = snapshot(&format!("//- m.go\n{}", text.replace("//- ", "// ")));
+        with_index(&snapshot, |index, files| {
+            for package in &snapshot.packages {
+                for &id in &package.files {
+                    for body in bodies(index, package.id, id) {
+                        let exprs = (0..files[id.0 as usize].expr_count() as u32).map(ExprId);
+                        known += exprs.filter(|&expr| !body.type_of(expr).is_unknown()).count();
+                    }
+                }
+            }
+        });
+    }
+    assert!(known > 10_000, "only {known} expressions have types");
 }
