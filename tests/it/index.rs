@@ -9,7 +9,7 @@ use straggler::catalog::Catalog;
 use straggler::index::{BodyInfo, Callee, Def, Index, LocalKind, ObjectKind, QualifiedName, Type};
 use straggler::project::{LoadOptions, Snapshot, load};
 use straggler::source::Span;
-use straggler::syntax::{self, ExprId, ExprKind, File};
+use straggler::syntax::{self, ExprId, ExprKind, File, Symbol};
 
 /// Loads a module whose files are given under headers `//- path`, from memory alone.
 fn snapshot(text: &str) -> Snapshot {
@@ -602,6 +602,64 @@ fn depth_is_bounded() {
         ".next".repeat(5000),
     );
     check(&text);
+}
+
+#[test]
+fn method_sets_are_compared_with_three_values() {
+    let snapshot = snapshot(
+        r#"//- m.go
+package m
+
+import "example.com/away"
+
+type Stopper interface{ Stop() error }
+type Both interface {
+	Stopper
+	Start(int)
+}
+type Far interface{ away.Runner }
+
+type Value struct{}
+func (Value) Stop() error { return nil }
+type Pointer struct{}
+func (*Pointer) Stop() error { return nil }
+func (*Pointer) Start(int) {}
+type Wrong struct{}
+func (Wrong) Stop() {}
+type Embeds struct{ *Pointer }
+type Holds struct{ Pointer }
+type Away struct{ away.Thing }
+type Field struct{ Stop func() error }
+"#,
+    );
+    with_index(&snapshot, |index, _| {
+        let package = index.package(snapshot.packages[0].id);
+        let ty = |name: &str| {
+            let object = package.lookup(Symbol::new(name.trim_start_matches('*')));
+            let ty = index.object_type(object.expect("the text declares it").id);
+            if name.starts_with('*') { ty.pointer() } else { ty }
+        };
+        let cases = [
+            ("Value", "Stopper", Some(true)),
+            ("*Value", "Stopper", Some(true)),
+            ("Value", "Both", Some(false)),
+            ("Pointer", "Stopper", Some(false)),
+            ("*Pointer", "Both", Some(true)),
+            ("Embeds", "Both", Some(true)),
+            ("Holds", "Both", Some(false)),
+            ("*Holds", "Both", Some(true)),
+            ("Wrong", "Stopper", Some(false)),
+            ("Field", "Stopper", Some(false)),
+            ("Both", "Stopper", Some(true)),
+            ("Stopper", "Both", Some(false)),
+            ("Away", "Stopper", None),
+            ("Value", "Far", None),
+        ];
+        for (name, interface, expected) in cases {
+            let actual = index.implements(&ty(name), &ty(interface));
+            assert_eq!(actual, expected, "{name} implements {interface}");
+        }
+    });
 }
 
 #[test]
