@@ -10,19 +10,21 @@ mod select;
 mod stmt;
 mod types;
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 pub(super) use types::external_type;
 
 use crate::source::{FileId, Span};
-use crate::syntax::{ExprId, File, Ident, Symbol};
+use crate::syntax::{DeclId, ExprId, File, Ident, Symbol};
 
 use super::body::BodyInfo;
 use super::package::{FileScope, ObjectKind, Package};
 use super::universe::{self, Predeclared};
 use super::{
-    Builtin, Callee, Constant, DeclRef, Def, Index, Local, LocalId, LocalKind, ObjectId,
-    QualifiedName, Type,
+    Basic, Builtin, Callee, Constant, DeclRef, Def, Index, Local, LocalId, LocalKind, ObjectId,
+    QualifiedName, Type, TypeParam,
 };
 
 /// Walks declarations of one file. Knows the block structure around the place where it is.
@@ -140,7 +142,7 @@ impl<'a> Checker<'a> {
     }
 
     fn open(&mut self) -> ScopeMark {
-        std::mem::replace(&mut self.scope_start, self.shadowed.len()).into()
+        ScopeMark(std::mem::replace(&mut self.scope_start, self.shadowed.len()))
     }
 
     fn close(&mut self, mark: ScopeMark) {
@@ -319,7 +321,6 @@ impl<'a> Checker<'a> {
         name: Symbol,
         predeclared: &Predeclared,
     ) -> Operand {
-        use super::Basic;
         match predeclared {
             Predeclared::Type(ty) => {
                 self.set_def(expr, Def::PredeclaredType(ty.clone()));
@@ -350,7 +351,7 @@ impl<'a> Checker<'a> {
         Operand { mode: Mode::External(name), ..Operand::default() }
     }
 
-    fn here(&self, decl: crate::syntax::DeclId) -> DeclRef {
+    fn here(&self, decl: DeclId) -> DeclRef {
         DeclRef { package: self.package.id, file: self.file_id, decl }
     }
 
@@ -383,12 +384,6 @@ impl<'a> Checker<'a> {
     }
 }
 
-impl From<usize> for ScopeMark {
-    fn from(start: usize) -> ScopeMark {
-        ScopeMark(start)
-    }
-}
-
 /// Declares what stands around a declaration.
 impl Checker<'_> {
     /// Declares the parameters of a generic declaration. Their constraints are asked for later.
@@ -398,11 +393,8 @@ impl Checker<'_> {
         names: impl Iterator<Item = Ident>,
     ) {
         for (place, name) in names.enumerate() {
-            let param = Type::Param(std::sync::Arc::new(super::TypeParam {
-                owner,
-                index: place as u32,
-                name: name.name,
-            }));
+            let param =
+                Type::Param(Arc::new(TypeParam { owner, index: place as u32, name: name.name }));
             self.declare(name, LocalKind::TypeParam, param);
         }
     }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use crate::syntax::{ExprId, ExprKind};
 
+use super::types::as_type;
 use super::{Checker, Operand};
 use crate::index::universe;
 use crate::index::{Basic, Builtin, Constant, Type};
 
 impl Checker<'_> {
-    pub(super) fn builtin(&mut self, builtin: Builtin, args: &[ExprId], _spread: bool) -> Operand {
+    pub(super) fn builtin(&mut self, builtin: Builtin, args: &[ExprId]) -> Operand {
         match builtin {
             Builtin::Make => {
                 let Some((&ty, sizes)) = args.split_first() else { return Operand::default() };
@@ -74,8 +75,7 @@ impl Checker<'_> {
     /// `new(T)`, and `new(x)` of Go 1.26.
     fn new_call(&mut self, arg: ExprId) -> Operand {
         let operand = self.expr(arg);
-        let ty =
-            if operand.is_value() { operand.ty.default() } else { super::types::as_type(operand) };
+        let ty = if operand.is_value() { operand.ty.default() } else { as_type(operand) };
         match ty {
             Type::Unknown | Type::Basic(Basic::UntypedNil) => Operand::default(),
             ty => {

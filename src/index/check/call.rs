@@ -29,7 +29,7 @@ impl Checker<'_> {
             }
             Mode::Builtin(builtin) => {
                 self.set_callee(node, Callee::Builtin(builtin));
-                self.builtin(builtin, args, spread)
+                self.builtin(builtin, args)
             }
             Mode::External(name) => {
                 self.arguments(args);
