@@ -15,7 +15,7 @@ mod ownership;
 pub const RULE: Rule =
     Rule { page: include_str!("../../rules/watch-not-stopped.md"), check: Check::Function(check) };
 
-/// How many ways out a finding shows.
+/// How many ways out a finding shows besides the first.
 const SHOWN: usize = 4;
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
@@ -45,21 +45,19 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 
 /// A watch that the function makes itself.
 fn opened(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, opening: &Opening) -> Option<Finding> {
-    let exits = left(scene, watch, graph, Some(opening));
-    if exits.is_empty() {
-        return None;
-    }
     let name = watch.name;
+    let message = format!(
+        "{} returns here without `{name}.Stop()`, and the goroutine behind `{name}` stays",
+        watch::called(scene, watch.owner)
+    );
+    let mut finding = leaving(scene, watch, graph, Some(opening), message)?;
     let call = scene.span(Node::Expr(opening.call));
-    let function = watch::called(scene, watch.owner);
-    let message = format!("{function} can return without `{name}.Stop()`");
-    let mut finding =
-        scene.cx.finding(call, "the watch starts here, with a goroutine of its own", message);
-    finding.labels = labels(scene, watch, &exits);
+    finding.defect = scene.cx.location(call);
+    let started = "the watch starts here, with a goroutine of its own".to_owned();
+    finding.labels.insert(0, label(scene, call, Role::Started, started));
     finding.why = format!(
-        "the goroutine behind `{name}` sends its next event to nobody, and stays in that send; \
-         the end of the context that the watch was made with does not help, since it becomes one \
-         more event"
+        "the goroutine sends its next event to nobody, and waits in that send; the end of the \
+         context that `{name}` was made with does not help, since it becomes one more event"
     );
     finding.help = format!("`defer {name}.Stop()` once the error has been checked");
     finding.fixes.extend(defer_stop(scene, watch, graph, opening));
@@ -68,34 +66,44 @@ fn opened(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, opening: &Opening) -> O
 
 /// A watch that the function is given and stops, but not always.
 fn taken_over(scene: &Scene<'_>, watch: &Watch, graph: &Cfg) -> Option<Finding> {
-    let exits = left(scene, watch, graph, None);
-    if exits.is_empty() {
-        return None;
-    }
+    let (name, function) = (watch.name, scene.name.name);
+    let message = format!(
+        "`{function}` takes over `{name}` and returns here without `{name}.Stop()`, so the \
+         goroutine behind `{name}` stays"
+    );
+    let mut finding = leaving(scene, watch, graph, None, message)?;
     let ended = ownership::ended_here(scene, watch)?;
     if !ownership::callers_leave_it(scene, watch) {
         return None;
     }
-    let name = watch.name;
     let declared = scene.info.local(watch.variable).span;
-    let message = format!(
-        "`{}` takes over `{name}`, and can return without `{name}.Stop()`",
-        scene.name.name
-    );
-    let mut finding = scene.cx.finding(declared, "given to this function", message);
-    finding.labels = labels(scene, watch, &exits);
-    finding.labels.push(label(
-        scene,
-        ended,
-        Role::Context,
-        format!("on other ways `{name}` is stopped"),
-    ));
-    finding.labels.sort_by_key(|label| label.location.span.start);
+    finding.defect = scene.cx.location(declared);
+    let given = "a running watch is given to this function".to_owned();
+    finding.labels.insert(0, label(scene, declared, Role::Context, given));
+    let elsewhere = format!("on other ways `{name}` is stopped");
+    finding.labels.push(label(scene, ended, Role::Context, elsewhere));
     finding.why = format!(
-        "no caller stops `{name}` either, so the goroutine behind it sends its next event to \
-         nobody, and stays in that send"
+        "no caller stops `{name}` either: the goroutine sends its next event to nobody, and waits \
+         in that send"
     );
-    finding.help = format!("`defer {name}.Stop()` as the first statement of `{}`", scene.name.name);
+    finding.help = format!("`defer {name}.Stop()` as the first statement of `{function}`");
+    Some(finding)
+}
+
+/// A finding at the first way out on which the watch goes on, with labels at the others.
+fn leaving(
+    scene: &Scene<'_>,
+    watch: &Watch,
+    graph: &Cfg,
+    from: Option<&Opening>,
+    message: String,
+) -> Option<Finding> {
+    let exits = left(scene, watch, graph, from);
+    let (&first, others) = exits.split_first()?;
+    let mut finding = scene.cx.finding(first, "nobody stops it from here on", message);
+    let shown = others.iter().take(SHOWN);
+    finding.labels =
+        shown.map(|&span| label(scene, span, Role::Left, "nor here".to_owned())).collect();
     Some(finding)
 }
 
@@ -106,19 +114,6 @@ fn left(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, from: Option<&Opening>) -
         paths.iter().map(|path| life::exit_span(scene, watch, path)).collect();
     spans.sort_unstable();
     spans
-}
-
-fn labels(scene: &Scene<'_>, watch: &Watch, exits: &[Span]) -> Vec<Label> {
-    let text = |number: usize| match number {
-        0 => format!("returns here, and nobody stops `{}`", watch.name),
-        _ => "and here".to_owned(),
-    };
-    exits
-        .iter()
-        .take(SHOWN)
-        .enumerate()
-        .map(|(number, &span)| label(scene, span, Role::Left, text(number)))
-        .collect()
 }
 
 fn label(scene: &Scene<'_>, span: Span, role: Role, message: String) -> Label {
