@@ -154,21 +154,19 @@ struct Scanner<'t> {
     lexer: Lexer<'t>,
     trust: Trust,
     outline: Outline,
-    names: FxHashMap<&'t [u8], Name>,
+    called: FxHashMap<&'t [u8], Called>,
     /// How many declarations were read, those that were read again included.
     scans: usize,
     /// The brackets that are open, and for `[` the name before it: that of `f[T](x)`.
     open: Vec<(u8, Option<&'t [u8]>)>,
 }
 
-/// What is known of a name that was met before.
+/// A name that is called.
 #[derive(Clone, Copy)]
-struct Name {
-    feature: Features,
-    /// Interned when it is first called.
-    symbol: Option<Symbol>,
+struct Called {
+    symbol: Symbol,
     /// The last scan that met a call of it.
-    called_by: usize,
+    last_scan: usize,
 }
 
 /// A place to go back to.
@@ -189,7 +187,7 @@ impl<'t> Scanner<'t> {
             lexer,
             trust,
             outline: Outline::default(),
-            names: FxHashMap::default(),
+            called: FxHashMap::default(),
             scans: 0,
             open: Vec::new(),
         }
@@ -309,7 +307,7 @@ impl<'t> Scanner<'t> {
                 Tok::Name if counts => {
                     let name = &self.text[token.start as usize..token.end as usize];
                     callee = Some(name);
-                    decl.features |= self.name(name).feature;
+                    decl.features |= named_feature(name);
                 }
                 tok if counts => decl.features |= feature(tok),
                 _ => {}
@@ -376,23 +374,16 @@ impl<'t> Scanner<'t> {
         if bracket == b']' { callee } else { None }
     }
 
-    fn name(&mut self, name: &'t [u8]) -> &mut Name {
-        self.names.entry(name).or_insert_with(|| Name {
-            feature: named_feature(name),
-            symbol: None,
-            called_by: 0,
-        })
-    }
-
     fn call(&mut self, name: &'t [u8], calls: &mut Vec<Symbol>) {
-        let caller = self.scans;
-        let known = self.name(name);
-        if known.called_by == caller {
-            return;
+        let scan = self.scans;
+        let called = self.called.entry(name).or_insert_with(|| Called {
+            symbol: Symbol::new(&String::from_utf8_lossy(name)),
+            last_scan: 0,
+        });
+        if called.last_scan != scan {
+            called.last_scan = scan;
+            calls.push(called.symbol);
         }
-        known.called_by = caller;
-        let intern = || Symbol::new(&String::from_utf8_lossy(name));
-        calls.push(*known.symbol.get_or_insert_with(intern));
     }
 
     /// Passes over what is no declaration, to the end of its statement. After that, only lines

@@ -9,7 +9,9 @@ use std::process::{Command, Stdio};
 
 use rayon::prelude::*;
 use straggler::source::{SourceText, Span};
-use straggler::syntax::{self, DeclKind, ExprKind, File, StmtKind};
+use straggler::syntax::{
+    self, Body, DeclKind, ExprId, ExprKind, File, Outline, OutlineKind, StmtKind, Symbol,
+};
 
 /// What the oracle says of one file.
 #[derive(PartialEq, Eq)]
@@ -26,16 +28,8 @@ fn the_tree_is_that_of_go_parser() {
     if std::env::var_os("STRAGGLER_SKIP_GO").is_some() {
         return;
     }
-    let goroot = PathBuf::from(go(&["env", "GOROOT"], "").trim());
-    let paths: Vec<String> = [goroot.join("src"), goroot.join("test")]
-        .iter()
-        .flat_map(|root| walkdir::WalkDir::new(root).sort_by_file_name())
-        .filter_map(|entry| entry.ok())
-        .filter(|entry| entry.file_type().is_file())
-        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "go"))
-        .map(|entry| entry.path().display().to_string())
-        .collect();
-    assert!(paths.len() > 1_000, "GOROOT has few Go files: {}", paths.len());
+    let goroot = goroot();
+    let paths = go_files(&goroot);
     let said = go(&["run", "."], &paths.join("\n"));
     let said: Vec<&str> = said.lines().collect();
     assert_eq!(said.len(), paths.len());
@@ -57,6 +51,102 @@ fn the_tree_is_that_of_go_parser() {
         })
         .collect();
     assert_eq!(differing, exceptions(), "differing files, and those that the documentation admits");
+}
+
+#[test]
+fn the_outline_has_the_declarations_of_the_tree() {
+    if std::env::var_os("STRAGGLER_SKIP_GO").is_some() {
+        return;
+    }
+    let goroot = goroot();
+    let differing: Vec<String> = go_files(&goroot)
+        .into_par_iter()
+        .filter_map(|path| {
+            let text = SourceText::new(std::fs::read(&path).expect("readable"));
+            let file = syntax::parse(text.clone());
+            let of_tree = outline_of(&file);
+            let of_tokens = describe(&syntax::outline(text.bytes()), &file);
+            let is_valid = file.errors.is_empty() && !expects_errors(text.bytes());
+            (is_valid && of_tree != of_tokens).then_some(path)
+        })
+        .collect();
+    assert_eq!(differing, [""; 0], "files whose outline is not that of their tree");
+}
+
+/// The declarations of a tree, in order: each function with its places, names, what stands in it and
+/// what it calls; each other specification with its place.
+fn outline_of(file: &File) -> Vec<String> {
+    let mut described = Vec::new();
+    for &id in &file.top_level {
+        let decl = file.decl(id);
+        let DeclKind::Func(func) = &decl.kind else { continue };
+        let receiver = func.receiver.and_then(|param| type_name(file, param.ty));
+        let body = match file.body(func) {
+            Body::Parsed(body) => Some(file.stmt(body).span),
+            Body::External | Body::Elided(_) => None,
+        };
+        described.push(format!("{:?} {} {receiver:?} {body:?}", decl.span, func.name.name));
+    }
+    described
+}
+
+/// The name of `T`, `*T`, `T[K]`.
+fn type_name(file: &File, ty: ExprId) -> Option<Symbol> {
+    match file.expr(ty).kind {
+        ExprKind::Ident(name) => Some(name),
+        ExprKind::Star(inner) | ExprKind::Paren(inner) => type_name(file, inner),
+        ExprKind::Index { base, .. } => type_name(file, base),
+        _ => None,
+    }
+}
+
+/// As `outline_of`; the specifications of the tree that lie in no declaration of their kind are
+/// added, so that they show.
+fn describe(outline: &Outline, file: &File) -> Vec<String> {
+    let name = |span: Span| Symbol::new(&file.source.text(span));
+    let mut described: Vec<String> = outline
+        .decls
+        .iter()
+        .filter(|decl| decl.kind == OutlineKind::Func)
+        .map(|decl| {
+            let receiver = decl.receiver.map(name);
+            let func = decl.name.map(name).expect("a name");
+            format!("{:?} {func} {receiver:?} {:?}", decl.span, decl.body)
+        })
+        .collect();
+    for &id in &file.top_level {
+        let kind = match file.decl(id).kind {
+            DeclKind::Func(_) => continue,
+            DeclKind::Var(_) => OutlineKind::Var,
+            DeclKind::Const(_) => OutlineKind::Const,
+            DeclKind::Type(_) => OutlineKind::Type,
+        };
+        let span = file.decl(id).span;
+        let at = outline.decls.partition_point(|decl| decl.span.end < span.end);
+        let around = outline.decls.get(at);
+        if !around.is_some_and(|decl| decl.kind == kind && decl.span.contains(span)) {
+            described.push(format!("{kind:?} {span:?}"));
+        }
+    }
+    described
+}
+
+fn goroot() -> PathBuf {
+    PathBuf::from(go(&["env", "GOROOT"], "").trim())
+}
+
+/// All Go files of Go's own tree.
+fn go_files(goroot: &Path) -> Vec<String> {
+    let paths: Vec<String> = [goroot.join("src"), goroot.join("test")]
+        .iter()
+        .flat_map(|root| walkdir::WalkDir::new(root).sort_by_file_name())
+        .filter_map(|entry| entry.ok())
+        .filter(|entry| entry.file_type().is_file())
+        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "go"))
+        .map(|entry| entry.path().display().to_string())
+        .collect();
+    assert!(paths.len() > 1_000, "GOROOT has few Go files: {}", paths.len());
+    paths
 }
 
 /// Whether a file of Go's own tests says that the compiler rejects it, as go/parser may not.
