@@ -284,3 +284,24 @@ fn declarations_without_bodies() {
     let whole = syntax::parse(SourceText::new(broken.as_bytes().to_vec()));
     assert_eq!(printed(broken), syntax::print(&whole));
 }
+
+#[test]
+fn the_outline_tells_what_a_body_has_to_do_with() {
+    let text = "package p\nvar v = f()\nfunc (s *S[K]) a(c chan int) {\n\ts.mu.Lock()\n\tg[T](h(<-c))\n\tgo func() { s.n++ }()\n\tx := s.t[i(1)](2)\n\th(x)\n}\nfunc b() struct{} { return struct{}{} }\nfunc c()\n";
+    let outline = syntax::outline(text.as_bytes());
+    let [_, var, a, b, c] = &outline.decls[..] else { panic!("{outline:?}") };
+    let text_of = |span: Option<straggler::source::Span>| {
+        span.map(|span| &text[span.start as usize..span.end as usize])
+    };
+    let calls = |decl: &syntax::OutlineDecl| -> Vec<&str> {
+        decl.calls.iter().map(|name| name.as_str()).collect()
+    };
+    use syntax::Features;
+    assert_eq!((calls(var), var.kind), (vec!["f"], syntax::OutlineKind::Var));
+    assert_eq!((text_of(a.name), text_of(a.receiver)), (Some("a"), Some("S")));
+    assert_eq!(calls(a), ["Lock", "g", "h", "i", "t"], "{a:?}");
+    let expected = Features::LOCK | Features::CALL | Features::ARROW | Features::GO;
+    assert_eq!(a.features, expected | Features::FUNC | Features::STORE);
+    assert_eq!((text_of(b.body), b.features), (Some("{ return struct{}{} }"), Features::NONE));
+    assert_eq!((c.body, text_of(Some(c.span))), (None, Some("func c()")));
+}
