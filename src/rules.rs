@@ -14,6 +14,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+mod context_not_propagated;
 mod done_arm_does_not_leave;
 pub mod page;
 mod request_shared_after_handoff;
@@ -39,6 +40,7 @@ use page::Page;
 pub const ALL: &[Rule] = &[
     stuck::CLOSE_MISUSE,
     stuck::COND_WAIT_LOST,
+    context_not_propagated::RULE,
     done_arm_does_not_leave::RULE,
     stuck::DOUBLE_LOCK,
     stuck::LOCK_HELD_WHILE_BLOCKED,

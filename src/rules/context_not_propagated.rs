@@ -1,0 +1,312 @@
+//! `context-not-propagated`: a function that has a context waits for something out of its reach.
+//!
+//! The claim needs three things: a context at hand ([`own`]), a place where it is cut off (a fresh
+//! context, or a call that takes none), and something behind that place which waits
+//! ([`evidence`]). What is meant to outlive the context ([`purpose`]) is none of it.
+
+mod evidence;
+mod group;
+mod own;
+mod purpose;
+mod variant;
+
+use crate::catalog::{Context, ContextRole};
+use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
+use crate::flow::Step;
+use crate::index::{Callee, FuncId};
+use crate::rules::{Check, FunctionCx, Rule};
+use crate::source::{Location, Span};
+use crate::summary::{Act, At, ContextRoot, Function, Mode, Place, Read, Root, facts};
+use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Parents, StmtKind};
+use evidence::Evidence;
+use own::{From, Own, Reach};
+
+pub const RULE: Rule = Rule {
+    page: include_str!("../../rules/context-not-propagated.md"),
+    check: Check::Function(check),
+};
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    let function = &read.function;
+    let name = cx.declared().name.as_str();
+    let runs_process = cx.declared().receiver.is_none() && matches!(name, "main" | "init");
+    if runs_process || purpose::serves_tests(function.file) {
+        return;
+    }
+    for fresh in fresh_contexts(cx, function) {
+        findings.extend(check_fresh(cx, &read, &fresh));
+    }
+    findings.extend(variant::check(cx, &read));
+    findings.extend(group::check(cx, &read));
+}
+
+/// A context that is made here and given to something that waits.
+struct Fresh {
+    /// The call that makes it.
+    made: ExprId,
+    /// The call that it is given to.
+    call: ExprId,
+    /// Where that happens.
+    at: At,
+    /// That it waits.
+    evidence: Evidence,
+    /// The calls that derive what is given from what is made.
+    derivations: Vec<ExprId>,
+    /// Whether a deadline is put on it on every way.
+    deadline: bool,
+    /// Whether what is given may also be something of which nothing is known.
+    unclear: bool,
+}
+
+/// Where the function gives a context of its own making to something that waits: for each one
+/// that is made, the first that waits.
+fn fresh_contexts(cx: &FunctionCx<'_>, function: &Function<'_>) -> Vec<Fresh> {
+    let mut found: Vec<Fresh> = Vec::new();
+    for body in function.bodies() {
+        for step in function.body(body).cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = function.step(at) else { continue };
+            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+            for (index, &arg) in (0..).zip(args) {
+                if !function.info.type_of(arg).is_context() {
+                    continue;
+                }
+                let origin = cx.summaries().context(function, at, arg);
+                let mut roots = origin.roots.iter().filter(|root| **root != ContextRoot::Unknown);
+                let (Some(&ContextRoot::Fresh(made)), None) = (roots.next(), roots.next()) else {
+                    continue;
+                };
+                let known = found.iter().any(|fresh| fresh.made == made);
+                if known || origin.detached || !is_root(cx, function, made) {
+                    continue;
+                }
+                if let Some(evidence) = evidence::waits_on(cx, function, call, index) {
+                    let unclear = origin.roots.len() > 1;
+                    let (derivations, deadline) = (origin.derivations, origin.deadline);
+                    found.push(Fresh { made, call, at, evidence, derivations, deadline, unclear });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether a call is one of `Background` or `TODO`, and not of a function that decides for itself.
+fn is_root(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let callee = function.info.callee(call);
+    let known = facts(cx.catalog(), function.index, callee);
+    known.all_in_force::<Context>(cx.versions()).any(|fact| fact.role == ContextRole::Root)
+}
+
+fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Finding> {
+    let function = &read.function;
+    let file = function.file;
+    let spans = [file.expr(fresh.made).span, file.expr(fresh.call).span];
+    let made_at = function.at_call(fresh.made)?;
+    if purpose::ends_something(function, fresh.call)
+        || purpose::is_explained(function, &spans)
+        || purpose::after_the_end(function, fresh.at)
+        || purpose::after_the_end(function, made_at)
+    {
+        return None;
+    }
+    let own = match own::at_hand(cx, read, fresh.at) {
+        Reach::Own(own) => own,
+        Reach::Caller if !fresh.unclear && !fresh.deadline && !others_end(cx, read, fresh) => {
+            return check_callers(cx, function, fresh);
+        }
+        Reach::Caller | Reach::Away => return None,
+    };
+    let ends = fresh.unclear || fresh.deadline || others_end(cx, read, fresh);
+    if ends && !hides(function, fresh, &own) {
+        return None;
+    }
+    let mut finding = cut_off(cx, function, fresh, &own);
+    finding.confidence = finding.confidence.min(fresh.evidence.confidence);
+    if own.from == From::Field {
+        finding.confidence = finding.confidence.min(Confidence::Medium);
+    }
+    Some(finding)
+}
+
+/// Whether a cancel function that is made on the way is there for more than to clean up, so that
+/// somebody may end the wait.
+fn others_end(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> bool {
+    let function = &read.function;
+    fresh.derivations.iter().any(|&call| {
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        let mut contexts = known.all_in_force::<Context>(cx.versions()).peekable();
+        if contexts.peek().is_none() {
+            return true;
+        }
+        contexts.filter_map(|fact| fact.cancel).any(|result| {
+            let cancel = Place::root(Root::Call(call, result));
+            let mut effects = function.bodies().flat_map(|body| &read.effects(body).effects);
+            effects.any(|effect| {
+                let cleans_up = effect.act == Act::Called && effect.mode == Mode::Deferred;
+                effect.place == cancel && !cleans_up
+            })
+        })
+    })
+}
+
+/// Whether what is derived from the fresh context takes the name of the one at hand, so that
+/// nothing after it can reach that any more.
+fn hides(function: &Function<'_>, fresh: &Fresh, own: &Own) -> bool {
+    let file = function.file;
+    let parents = parents(function);
+    fresh.derivations.iter().any(|&call| {
+        let Some(Node::Stmt(stmt)) = parents.of(Node::Expr(call)) else { return false };
+        let (StmtKind::Define { left, .. } | StmtKind::Assign { left, .. }) = &file.stmt(stmt).kind
+        else {
+            return false;
+        };
+        let first = left.first().map(|&first| &file.expr(file.unparen(first)).kind);
+        matches!(first, Some(ExprKind::Ident(name)) if *name == own.name && own.from == From::Param)
+    })
+}
+
+/// What stands around each part of a function.
+fn parents(function: &Function<'_>) -> Parents {
+    function.file.parents(Node::Decl(function.index.func(function.id).decl))
+}
+
+/// A function without a context of its own waits on one that nobody ends, and is called by one
+/// that has a context.
+fn check_callers(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh) -> Option<Finding> {
+    let (caller, call, own) = caller_with_context(cx)?;
+    let name = cx.declared().name;
+    let made = function.text(fresh.made);
+    let span = function.file.expr(fresh.made).span;
+    let caller_name = cx.index().func(caller).name;
+    let message = format!(
+        "`{name}` waits in `{}` on `{made}`, so when `{}` of its caller `{caller_name}` is \
+         cancelled, the wait goes on",
+        callee_text(function, fresh.call),
+        own.text,
+    );
+    let mut finding = cx.finding(span, "nobody can cancel this", message);
+    finding.confidence = fresh.evidence.confidence.min(Confidence::Medium);
+    let caller_file = cx.index().func(caller).file;
+    let caller_text = cx.index().file_of(caller);
+    finding.labels.push(Label {
+        location: Location { file: caller_file, span: caller_text.expr(call).span },
+        role: Role::Context,
+        message: format!("called here, where `{}` is at hand", own.text),
+    });
+    push_waits_at(&mut finding, function, fresh);
+    finding.why = why(&made);
+    finding.help =
+        format!("give `{name}` a parameter `ctx context.Context` and pass `{}`", own.text);
+    Some(finding)
+}
+
+/// The first call of the function in its package that has a context at hand.
+fn caller_with_context(cx: &FunctionCx<'_>) -> Option<(FuncId, ExprId, Own)> {
+    let package = cx.index().package(cx.package.package);
+    for func in &package.funcs {
+        let file = cx.index().file_of(func.id);
+        let DeclKind::Func(_) = &file.decl(func.decl).kind else { continue };
+        if func.id == cx.func || purpose::serves_tests(file) {
+            continue;
+        }
+        let info = cx.index().body(func.id);
+        for node in file.descendants(Node::Decl(func.decl)) {
+            let Node::Expr(call) = node else { continue };
+            if !matches!(info.callee(call), Callee::Func(callee) if *callee == cx.func) {
+                continue;
+            }
+            let caller = FunctionCx { package: cx.package, func: func.id };
+            if let Some(own) = calls_under_context(&caller, call) {
+                return Some((func.id, call, own));
+            }
+        }
+    }
+    None
+}
+
+/// The context that a function has at hand where it makes a call, if nothing says that the call
+/// is meant to be out of its reach.
+fn calls_under_context(caller: &FunctionCx<'_>, call: ExprId) -> Option<Own> {
+    let read = caller.summaries().read(caller.func)?;
+    let function = &read.function;
+    let at = function.at_call(call)?;
+    let span = function.file.expr(call).span;
+    if !matches!(function.step(at), Step::Call(_))
+        || purpose::ends_something(function, call)
+        || purpose::is_explained(function, &[span])
+        || purpose::after_the_end(function, at)
+    {
+        return None;
+    }
+    match own::at_hand(caller, &read, at) {
+        Reach::Own(own) if own.from != From::Field => Some(own),
+        _ => None,
+    }
+}
+
+fn cut_off(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh, own: &Own) -> Finding {
+    let name = cx.declared().name;
+    let made = function.text(fresh.made);
+    let span = function.file.expr(fresh.made).span;
+    let message = format!(
+        "`{}` waits on `{made}`, so when `{}` of `{name}` is cancelled, the wait goes on",
+        callee_text(function, fresh.call),
+        own.text,
+    );
+    let mut finding = cx.finding(span, "cut off from the context here", message);
+    push_own(cx, &mut finding, own);
+    push_waits_at(&mut finding, function, fresh);
+    finding.why = why(&made);
+    finding.help = match own.is_named() {
+        true => format!("pass `{}`, or a context derived from it", own.text),
+        false => "give the parameter a name and pass it".to_owned(),
+    };
+    finding.fixes.extend(use_own(cx, function, own, span));
+    finding
+}
+
+fn why(made: &str) -> String {
+    format!("`{made}` is never done: what is given it waits for as long as its peer likes")
+}
+
+/// Where the context comes in.
+fn push_own(cx: &FunctionCx<'_>, finding: &mut Finding, own: &Own) {
+    let message = match own.from {
+        From::Param => format!("`{}` ends when the caller gives up", own.text),
+        From::Holder => format!("`{}` ends when the caller gives up", own.text),
+        From::Field => format!("`{}` ends when `{}` does", own.text, own.name),
+    };
+    let location = cx.location(own.declared);
+    finding.labels.push(Label { location, role: Role::Made, message });
+}
+
+/// Where it waits in the end.
+fn push_waits_at(finding: &mut Finding, function: &Function<'_>, fresh: &Fresh) {
+    let call = Location { file: function.file_id, span: function.file.expr(fresh.call).span };
+    let location = fresh.evidence.waits_at.unwrap_or(call);
+    let message = "waits here".to_owned();
+    finding.labels.push(Label { location, role: Role::Stuck, message });
+}
+
+/// What is called, on one line.
+fn callee_text(function: &Function<'_>, call: ExprId) -> String {
+    let ExprKind::Call { callee, .. } = function.file.expr(call).kind else {
+        return function.text(call);
+    };
+    function.text(callee).split_whitespace().collect()
+}
+
+/// Replaces what stands at `span` by the context at hand, if its name means it there.
+fn use_own(cx: &FunctionCx<'_>, function: &Function<'_>, own: &Own, span: Span) -> Option<Fix> {
+    let locals = function.info.locals().iter();
+    let hidden = locals
+        .filter(|local| local.name == own.name && local.span != own.declared)
+        .any(|local| local.span.start < span.start);
+    (own.is_named() && !hidden).then(|| Fix {
+        message: format!("pass `{}`", own.text),
+        safety: Safety::Safe,
+        edits: vec![Edit { location: cx.location(span), replacement: own.text.clone() }],
+    })
+}

@@ -1,0 +1,223 @@
+//! Whether a callee waits for something that the context it is given could end.
+
+use crate::catalog::{Blocking, Carrier, Context, NonBlocking, Pure, Starter, When};
+use crate::diagnostic::Confidence;
+use crate::flow::Step;
+use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
+use crate::rules::FunctionCx;
+use crate::source::Location;
+use crate::summary::{At, BodyId, Cancel, Function, Place, Root, facts};
+use crate::syntax::{BinaryOp, DeclKind, ExprId, ExprKind, Node, StmtKind};
+
+/// That a callee waits.
+pub struct Evidence {
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// Where it waits in the end, if that is in sight.
+    pub waits_at: Option<Location>,
+}
+
+/// How many calls are followed to something that waits.
+const MAX_DEPTH: u32 = 4;
+
+/// Whether the call waits for something that its argument `arg`, a context, could end.
+pub fn waits_on(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+    arg: u32,
+) -> Option<Evidence> {
+    waits_within(cx, function, call, arg, MAX_DEPTH)
+}
+
+fn waits_within(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+    arg: u32,
+    depth: u32,
+) -> Option<Evidence> {
+    let callee = function.info.callee(call);
+    if let Some(known) = by_catalog(cx, function, callee, arg) {
+        let here = Location { file: function.file_id, span: function.file.expr(call).span };
+        return known.then_some(Evidence { confidence: Confidence::High, waits_at: Some(here) });
+    }
+    match callee {
+        Callee::Func(func) => match cx.summaries().read(*func) {
+            Some(_) if depth == 0 => None,
+            Some(_) => through(cx, *func, arg, depth - 1),
+            None => by_form(function, call, &cx.index().func_type(*func), arg),
+        },
+        Callee::InterfaceMethod(selection) => match implementations(cx, selection) {
+            known if known.is_empty() => by_form(function, call, &selection.ty, arg),
+            _ if depth == 0 => None,
+            known => known.into_iter().find_map(|func| through(cx, func, arg, depth - 1)),
+        },
+        Callee::External(name) if name.receiver.is_some() => by_use(function, call),
+        Callee::Unknown { name: Some(_) } => {
+            let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return None };
+            let callee = function.file.unparen(callee);
+            let is_method = matches!(function.file.expr(callee).kind, ExprKind::Selector { .. });
+            is_method.then(|| by_use(function, call)).flatten()
+        }
+        _ => None,
+    }
+}
+
+/// What the catalog says; `None` if it is silent.
+fn by_catalog(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    callee: &Callee,
+    arg: u32,
+) -> Option<bool> {
+    let name = callee.qualified(function.index)?;
+    let known = facts(cx.catalog(), function.index, callee);
+    if let Some(blocking) = known.in_force::<Blocking>(cx.versions()) {
+        return Some(match (blocking.context, blocking.when) {
+            (_, When::Never) => false,
+            (Some(Carrier::Param(index)), _) => index == arg,
+            // Which context counts is said of the request or the receiver, not of this argument.
+            (Some(_), _) | (None, _) => false,
+        });
+    }
+    let (package, receiver, own) =
+        (name.path.as_str(), name.receiver.map(|name| name.as_str()), name.name.as_str());
+    let catalog = cx.catalog();
+    let harmless = known.in_force::<Context>(cx.versions()).is_some()
+        || known.in_force::<Starter>(cx.versions()).is_some_and(|starter| !starter.waits)
+        || catalog.covering::<NonBlocking>(package, receiver, own, cx.versions()).is_some()
+        || catalog.covering::<Pure>(package, receiver, own, cx.versions()).is_some();
+    // What the standard library waits for is in the catalog.
+    let standard = !package.split('/').next().unwrap_or_default().contains('.')
+        && cx.index().package(cx.package.package).path.as_str() != package
+        && !matches!(callee, Callee::Func(func) if cx.summaries().read(*func).is_some());
+    (harmless || standard && !matches!(callee, Callee::InterfaceMethod(_))).then_some(false)
+}
+
+/// Whether a function of the run waits on its parameter, itself or in what it calls.
+fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<Evidence> {
+    let read = cx.summaries().read(func)?;
+    let place = Place::root(Root::Param(param));
+    let waits = read
+        .summary
+        .waits
+        .iter()
+        .find(|wait| matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place)));
+    if let Some(wait) = waits {
+        return Some(Evidence { confidence: Confidence::High, waits_at: Some(wait.location) });
+    }
+    let function = &read.function;
+    for step in function.body(BodyId::OWN).cfg.steps() {
+        let at = At { body: BodyId::OWN, step };
+        let Step::Call(call) = function.step(at) else { continue };
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        for (index, &arg) in (0..).zip(args) {
+            if !function.info.type_of(arg).is_context() {
+                continue;
+            }
+            let origin = cx.summaries().context(function, at, arg);
+            if origin.detached || origin.only().as_ref() != Some(&place) {
+                continue;
+            }
+            if let Some(evidence) = waits_within(cx, function, call, index, depth) {
+                let here = Location { file: function.file_id, span: function.file.expr(call).span };
+                return Some(Evidence { waits_at: evidence.waits_at.or(Some(here)), ..evidence });
+            }
+        }
+    }
+    None
+}
+
+/// How many types of a package are asked whether they implement an interface.
+const MAX_IMPLEMENTATIONS: usize = 8;
+
+/// The methods that stand for an interface's method in the package that declares the interface, as
+/// far as their bodies are there.
+fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Vec<FuncId> {
+    let Some(named) = selection.owner.named() else { return Vec::new() };
+    let TypeDecl::Global(object) = named.decl else { return Vec::new() };
+    let index = cx.index();
+    let methods = index.package(object.package).funcs.iter().filter(|func| {
+        let ty = func.receiver.filter(|_| func.name == selection.name).and_then(|of| of.ty);
+        ty.is_some_and(|ty| {
+            let pointer = index.object_type(ty).pointer();
+            index.implements(&pointer, &selection.owner) == Some(true)
+        })
+    });
+    let read = methods.map(|func| func.id).filter(|&func| cx.summaries().of(func).is_some());
+    read.take(MAX_IMPLEMENTATIONS).collect()
+}
+
+/// Of a method whose body is out of sight: it takes a context first and can fail.
+fn by_form(function: &Function<'_>, call: ExprId, ty: &Type, arg: u32) -> Option<Evidence> {
+    let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return None };
+    let callee = function.file.unparen(callee);
+    let is_function = match function.file.expr(callee).kind {
+        ExprKind::Selector { base, .. } => {
+            matches!(function.info.resolve(function.file.unparen(base)), Def::Package(_))
+        }
+        _ => true,
+    };
+    let Type::Func(signature) = ty else { return None };
+    let takes = signature.params.get(arg as usize).is_some_and(Type::is_context);
+    let fails = signature.results.last().is_some_and(Type::is_error);
+    (takes && fails && arg == 0 && !is_function)
+        .then_some(Evidence { confidence: Confidence::Medium, waits_at: None })
+}
+
+/// Of a method of which nothing is known but its name: the caller looks at an error of it.
+fn by_use(function: &Function<'_>, call: ExprId) -> Option<Evidence> {
+    let file = function.file;
+    let declared = &file.decl(function.index.func(function.id).decl).kind;
+    let DeclKind::Func(declared) = declared else { return None };
+    let root = Node::Decl(function.index.func(function.id).decl);
+    let parents = file.parents(root);
+    let Node::Stmt(stmt) = parents.of(Node::Expr(call))? else { return None };
+    let fails = match &file.stmt(stmt).kind {
+        StmtKind::Return(values) => {
+            let around = parents.around(Node::Stmt(stmt)).find_map(|node| match node {
+                Node::Expr(expr) => match &file.expr(expr).kind {
+                    ExprKind::FuncLit(literal) => Some(&literal.signature),
+                    _ => None,
+                },
+                _ => None,
+            });
+            let results = &around.unwrap_or(&declared.signature).results;
+            values.last() == Some(&call)
+                && results.last().is_some_and(|last| function.info.type_of(last.ty).is_error())
+        }
+        StmtKind::Define { left, right } | StmtKind::Assign { left, right, op: None } => {
+            let last = left.last().map(|&last| file.unparen(last));
+            right.len() == 1 && last.is_some_and(|last| is_error(function, root, last))
+        }
+        _ => false,
+    };
+    fails.then_some(Evidence { confidence: Confidence::Medium, waits_at: None })
+}
+
+/// Whether a variable is an error: by its type, or, if that is not known, since it is called one or
+/// compared with `nil`.
+fn is_error(function: &Function<'_>, root: Node, variable: ExprId) -> bool {
+    let Def::Local(local) = function.info.resolve(variable) else { return false };
+    let declared = function.info.local(*local);
+    if declared.ty.is_error() {
+        return true;
+    }
+    if !declared.ty.is_unknown() || matches!(declared.kind, LocalKind::Param(_)) {
+        return false;
+    }
+    let file = function.file;
+    let called_so = declared.name.as_str().to_ascii_lowercase().contains("err");
+    called_so
+        || file.descendants(root).any(|node| {
+            let Node::Expr(expr) = node else { return false };
+            let ExprKind::Binary { op: BinaryOp::Eq | BinaryOp::Ne, left, right, .. } =
+                file.expr(expr).kind
+            else {
+                return false;
+            };
+            matches!(function.info.resolve(file.unparen(left)), Def::Local(other) if other == local)
+                && matches!(function.info.resolve(file.unparen(right)), Def::Nil)
+        })
+}

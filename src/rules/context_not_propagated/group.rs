@@ -1,0 +1,224 @@
+//! Groups of goroutines whose own context is thrown away, so that the first failure stops nobody;
+//! and requests whose copy with a context is.
+
+use crate::catalog::{Copying, Model, Op};
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::flow::Step;
+use crate::index::Def;
+use crate::rules::FunctionCx;
+use crate::rules::context_not_propagated::{callee_text, evidence, parents, purpose};
+use crate::summary::{At, BodyId, Function, Place, Read, Root, facts};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+
+/// The groups and requests of a function that do not go by the context made for them.
+pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
+    let function = &read.function;
+    let mut findings = Vec::new();
+    for body in function.bodies() {
+        for step in function.body(body).cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = function.step(at) else { continue };
+            if is(cx, function, call, Op::ErrgroupWithContext) {
+                findings.extend(check_group(cx, function, at, call));
+            } else {
+                findings.extend(check_copy(cx, function, call));
+            }
+        }
+    }
+    findings
+}
+
+fn is(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, op: Op) -> bool {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    known.in_force::<Model>(cx.versions()).is_some_and(|model| model.op == op)
+}
+
+/// `eg, _ := errgroup.WithContext(ctx)`, and a goroutine of the group waits on `ctx`.
+fn check_group(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    made: ExprId,
+) -> Option<Finding> {
+    let file = function.file;
+    let ExprKind::Call { ref args, .. } = file.expr(made).kind else { return None };
+    let outer = cx.summaries().context(function, at, *args.first()?).only()?;
+    let Node::Stmt(stmt) = parents(function).of(Node::Expr(made))? else { return None };
+    let (StmtKind::Define { left, .. } | StmtKind::Assign { left, .. }) = &file.stmt(stmt).kind
+    else {
+        return None;
+    };
+    let thrown = *left.get(1)?;
+    let span = file.stmt(stmt).span;
+    if purpose::is_explained(function, &[span]) {
+        return None;
+    }
+    let is_thrown = matches!(function.info.resolve(thrown), Def::Blank);
+    let mut started = Vec::new();
+    let mut waits = None;
+    let mut again = false;
+    let group = Place::root(Root::Call(made, 0));
+    for body in function.bodies() {
+        for step in function.body(body).cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = function.step(at) else { continue };
+            let Some(literal) = started_by(cx, function, at, call, &group) else { continue };
+            again |= function.body(body).cfg.reaches(step, step);
+            started.push(call);
+            if let Some(body) = literal {
+                waits = waits.or_else(|| match is_thrown {
+                    true => waits_on(cx, function, body, &outer),
+                    false => asks_outer(cx, function, body, (&outer, made)),
+                });
+            }
+        }
+    }
+    let waits = waits?;
+    if started.len() < 2 && !again {
+        return None;
+    }
+    let context = function.text(*args.first()?);
+    if !is_thrown {
+        return Some(wrong_context(cx, function, waits, &context, thrown));
+    }
+    let message = format!(
+        "when one goroutine of this group fails, the others go on: `{}` waits on `{context}`, and \
+         the group's own context is thrown away",
+        callee_text(function, waits),
+    );
+    let mut finding = cx.finding(file.expr(thrown).span, "thrown away", message);
+    finding.confidence = finding.confidence.min(Confidence::Medium);
+    finding.labels.push(Label {
+        location: cx.location(file.expr(started[0]).span),
+        role: Role::Started,
+        message: "started here".to_owned(),
+    });
+    finding.labels.push(Label {
+        location: cx.location(file.expr(waits).span),
+        role: Role::Stuck,
+        message: format!("waits here on `{context}`, which a failure does not end"),
+    });
+    finding.why = "the first error ends only the context that `WithContext` returns".to_owned();
+    finding.help = format!(
+        "keep it (`{}, {context} := ...`) and let the goroutines use it; or make the group without \
+         a context",
+        function.text(left[0])
+    );
+    Some(finding)
+}
+
+/// Whether a call starts a goroutine of this group, and the literal that it runs.
+fn started_by(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    call: ExprId,
+    group: &Place,
+) -> Option<Option<BodyId>> {
+    if !is(cx, function, call, Op::ErrgroupGo) && !is(cx, function, call, Op::ErrgroupTryGo) {
+        return None;
+    }
+    let file = function.file;
+    let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
+    let ExprKind::Selector { base, .. } = file.expr(file.unparen(callee)).kind else { return None };
+    if function.object_places(at, base).only() != Some(group) {
+        return None;
+    }
+    let literal = args.first().map(|&literal| file.unparen(literal));
+    Some(literal.and_then(|literal| function.body_of_literal(literal)))
+}
+
+/// The first call in a literal that waits on this context.
+fn waits_on(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    body: BodyId,
+    outer: &Place,
+) -> Option<ExprId> {
+    for step in function.body(body).cfg.steps() {
+        let at = At { body, step };
+        let Step::Call(call) = function.step(at) else { continue };
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        for (index, &arg) in (0..).zip(args) {
+            if function.info.type_of(arg).is_context()
+                && cx.summaries().context(function, at, arg).only().as_ref() == Some(outer)
+                && evidence::waits_on(cx, function, call, index).is_some()
+            {
+                return Some(call);
+            }
+        }
+    }
+    None
+}
+
+/// A `ctx.Done()` in a literal of a group that is not of the group's own context.
+fn asks_outer(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    body: BodyId,
+    (outer, made): (&Place, ExprId),
+) -> Option<ExprId> {
+    for step in function.body(body).cfg.steps() {
+        let at = At { body, step };
+        let Step::Call(call) = function.step(at) else { continue };
+        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { continue };
+        let callee = function.file.unparen(callee);
+        let ExprKind::Selector { base, name } = function.file.expr(callee).kind else { continue };
+        if name.name.as_str() != "Done" || !function.info.type_of(base).is_context() {
+            continue;
+        }
+        let origin = cx.summaries().context(function, at, base);
+        if origin.only().as_ref() == Some(outer) && !origin.derivations.contains(&made) {
+            return Some(call);
+        }
+    }
+    None
+}
+
+/// A goroutine of a group looks at the context around the group.
+fn wrong_context(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    asks: ExprId,
+    context: &str,
+    own: ExprId,
+) -> Finding {
+    let own_text = function.text(own);
+    let message = format!(
+        "when another goroutine of this group fails, this one goes on waiting: it looks at \
+         `{context}`, and the failure ends `{own_text}`"
+    );
+    let span = function.file.expr(asks).span;
+    let mut finding = cx.finding(span, "the context around the group", message);
+    finding.confidence = finding.confidence.min(Confidence::Medium);
+    finding.labels.push(Label {
+        location: cx.location(function.file.expr(own).span),
+        role: Role::Made,
+        message: format!("`{own_text}` ends with the first error of the group"),
+    });
+    finding.why = "the group waits for all its goroutines, this one included".to_owned();
+    finding.help = format!("use `{own_text}.Done()`");
+    finding
+}
+
+/// `req.WithContext(ctx)` as a statement: it changes a copy that nobody gets.
+fn check_copy(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Finding> {
+    let file = function.file;
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    known.in_force::<Copying>(cx.versions())?;
+    let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
+    let context = *args.first().filter(|&&arg| function.info.type_of(arg).is_context())?;
+    let ExprKind::Selector { base, .. } = file.expr(file.unparen(callee)).kind else { return None };
+    let Node::Stmt(stmt) = parents(function).of(Node::Expr(call))? else { return None };
+    if !matches!(file.stmt(stmt).kind, StmtKind::Expr(_)) {
+        return None;
+    }
+    let (request, context) = (function.text(base), function.text(context));
+    let message = format!(
+        "`{request}` goes on without `{context}`: this changes a copy, and the copy is thrown away"
+    );
+    let mut finding = cx.finding(file.expr(call).span, "result thrown away", message);
+    finding.why = format!("`{}` leaves `{request}` as it is", callee_text(function, call));
+    finding.help = format!("`{request} = {}`", function.text(call));
+    Some(finding)
+}

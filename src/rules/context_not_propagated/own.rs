@@ -1,0 +1,236 @@
+//! Which context a function has at hand, and whether a call there happens under it at all: on the
+//! goroutine and within the life of whoever gave the context.
+
+use crate::catalog::{Callback, Called, Context, ContextRole, TypeRole, TypeRoles};
+use crate::flow::Step;
+use crate::index::{Def, LocalKind, Type};
+use crate::rules::FunctionCx;
+use crate::source::Span;
+use crate::summary::{Act, At, BodyId, Function, Read, facts, named};
+use crate::syntax::{ExprId, ExprKind, Node, Symbol};
+
+/// A context that somebody gave to the function.
+pub struct Own {
+    /// How the code can write it: `ctx`, `r.Context()`, `c.ctx`.
+    pub text: String,
+    /// The variable that holds it, or holds what holds it.
+    pub name: Symbol,
+    /// Where that is declared.
+    pub declared: Span,
+    /// Where it comes from, for messages.
+    pub from: From,
+}
+
+/// Where a context comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// A parameter that is one.
+    Param,
+    /// A parameter that holds one.
+    Holder,
+    /// A field of the receiver.
+    Field,
+}
+
+impl Own {
+    /// Whether the code can write it as it stands.
+    pub fn is_named(&self) -> bool {
+        !self.name.is_blank()
+    }
+}
+
+/// What is at hand at a step.
+pub enum Reach {
+    /// This context, the innermost one.
+    Own(Own),
+    /// None, and the step is part of what a caller of the function waits for.
+    Caller,
+    /// None: the step happens in a goroutine or at a time that the function does not wait for.
+    Away,
+}
+
+/// The context that is at hand at a step.
+pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
+    let function = &read.function;
+    let mut body = at.body;
+    // The outermost literal on the way of which it is not known when it runs: only a context that
+    // it uses itself is at hand in it.
+    let mut apart: Option<ExprId> = None;
+    loop {
+        let literal = function.body(body).literal;
+        let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
+        if let Some(own) = of_signature(cx, function, literal) {
+            return if uses(&own) { Reach::Own(own) } else { Reach::Away };
+        }
+        let (Some(made), Some(literal)) = (function.body(body).made, literal) else { break };
+        match runs(cx, read, made, literal) {
+            Runs::Under => {}
+            Runs::Apart => apart = Some(literal),
+            Runs::Deferred => return Reach::Away,
+        }
+        body = made.body;
+    }
+    match of_receiver(cx, function) {
+        Some(own) if apart.is_none_or(|apart| mentions(function, apart, &own)) => Reach::Own(own),
+        None if apart.is_none() => Reach::Caller,
+        _ => Reach::Away,
+    }
+}
+
+/// Whether an expression or a part of it uses the variable that holds the context.
+fn mentions(function: &Function<'_>, expr: ExprId, own: &Own) -> bool {
+    function.file.descendants(Node::Expr(expr)).any(|node| match node {
+        Node::Expr(expr) => match (own.from, function.info.resolve(expr)) {
+            (From::Field, Def::Field(_)) => function.text(expr) == own.text,
+            (From::Param | From::Holder, Def::Local(local)) => {
+                function.info.local(*local).span == own.declared
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// When a literal runs.
+enum Runs {
+    /// While the function around it is at work, for it: it is called on the spot, by a goroutine
+    /// that the function waits for, or by what it is given to together with a context.
+    Under,
+    /// When the function around it is left.
+    Deferred,
+    /// That is not known, or it outlives the function.
+    Apart,
+}
+
+/// A parameter of the declared function (`None`) or of a literal that is a context or holds one.
+fn of_signature(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    literal: Option<ExprId>,
+) -> Option<Own> {
+    let params = || {
+        let locals = function.info.locals().iter();
+        locals.filter(move |local| {
+            local.owner == literal && matches!(local.kind, LocalKind::Param(_))
+        })
+    };
+    let own = |name: Symbol, declared, text: String, from| Own { text, name, declared, from };
+    if let Some(local) = params().find(|local| local.ty.is_context()) {
+        return Some(own(local.name, local.span, local.name.to_string(), From::Param));
+    }
+    let holder = params().find(|local| !local.name.is_blank() && holds_context(cx, &local.ty))?;
+    let text = format!("{}.Context()", holder.name);
+    Some(own(holder.name, holder.span, text, From::Holder))
+}
+
+/// Whether this type is a request, and `Context()` the context that it holds.
+fn holds_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
+    let Some(holder) = ty.named() else { return false };
+    let mut name = holder.qualified();
+    let roles = named(cx.catalog(), name).in_force::<TypeRoles>(cx.versions());
+    if !roles.is_some_and(|known| known.roles.contains(&TypeRole::Request)) {
+        return false;
+    }
+    (name.receiver, name.name) = (Some(holder.name), Symbol::new("Context"));
+    named(cx.catalog(), name)
+        .all_in_force::<Context>(cx.versions())
+        .any(|fact| fact.role == ContextRole::Accessor)
+}
+
+/// A context that the receiver keeps for its own life: its package asks whether it is done.
+fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
+    let receiver = function.info.locals().iter().find(|local| local.kind == LocalKind::Receiver)?;
+    let named = receiver.ty.named().filter(|_| !receiver.name.is_blank())?;
+    let Type::Struct(fields) = function.index.underlying(receiver.ty.strip_pointer()) else {
+        return None;
+    };
+    let field = fields.fields.iter().find(|field| field.ty.is_context() && !field.embedded)?;
+    let package = cx.index().package(cx.package.package);
+    let looked_at = package.methods(named.name).any(|method| {
+        let file = cx.index().file_of(method.id);
+        let info = cx.index().body(method.id);
+        let root = Node::Decl(method.decl);
+        file.descendants(root).any(|node| {
+            let Node::Expr(expr) = node else { return false };
+            let ExprKind::Selector { base, name } = file.expr(expr).kind else { return false };
+            name.name.as_str() == "Done"
+                && matches!(info.resolve(file.unparen(base)), Def::Field(selection)
+                    if selection.location == Some(field.location))
+        })
+    });
+    looked_at.then(|| Own {
+        text: format!("{}.{}", receiver.name, field.name),
+        name: receiver.name,
+        declared: receiver.span,
+        from: From::Field,
+    })
+}
+
+fn runs(cx: &FunctionCx<'_>, read: &Read<'_>, made: At, literal: ExprId) -> Runs {
+    let function = &read.function;
+    let file = function.file;
+    let is_literal = |expr: &ExprId| file.unparen(*expr) == literal;
+    for step in function.body(made.body).cfg.steps() {
+        let at = At { body: made.body, step };
+        let step = function.step(at);
+        let Some(call) = step.call(file) else { continue };
+        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { continue };
+        if is_literal(&callee) {
+            return match step {
+                Step::Call(_) => Runs::Under,
+                Step::Go(_) if is_joined(read, at) => Runs::Under,
+                Step::Go(_) => Runs::Apart,
+                _ => Runs::Deferred,
+            };
+        }
+        if args.iter().any(is_literal) {
+            return match step {
+                Step::Call(_)
+                    if given_context(function, args) || calls_back(cx, read, at, call, callee) =>
+                {
+                    Runs::Under
+                }
+                Step::Defer(_) => Runs::Deferred,
+                _ => Runs::Apart,
+            };
+        }
+    }
+    Runs::Apart
+}
+
+/// Whether the function waits on every path for the goroutine that is started here.
+fn is_joined(read: &Read<'_>, at: At) -> bool {
+    let spawns = read.effects(at.body).spawns.iter();
+    spawns
+        .filter(|spawn| spawn.at == at)
+        .any(|spawn| spawn.outlives.is_empty() && !spawn.signals.is_empty())
+}
+
+fn given_context(function: &Function<'_>, args: &[ExprId]) -> bool {
+    args.first().is_some_and(|&first| function.info.type_of(first).is_context())
+}
+
+/// Whether the callee calls its arguments before it returns, or before a `Wait` on its receiver.
+fn calls_back(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, call: ExprId, callee: ExprId) -> bool {
+    let function = &read.function;
+    let facts = facts(cx.catalog(), function.index, function.info.callee(call));
+    let waits = || {
+        let ExprKind::Selector { base, .. } =
+            function.file.expr(function.file.unparen(callee)).kind
+        else {
+            return false;
+        };
+        let group = function.object_places(at, base);
+        let wait = Act::Method(Symbol::new("Wait"));
+        let waited = |body: BodyId| {
+            let effects = read.effects(body).effects.iter();
+            effects.filter(|effect| effect.act == wait).any(|effect| group.may_be(&effect.place))
+        };
+        function.enclosing(at.body).any(waited)
+    };
+    facts.all_in_force::<Callback>(cx.versions()).any(|fact| match fact.called {
+        Called::Before | Called::Once => true,
+        Called::Goroutine => waits(),
+        Called::Later | Called::Request | Called::Cleanup => false,
+    })
+}

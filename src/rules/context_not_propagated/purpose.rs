@@ -1,0 +1,223 @@
+//! Signs that a wait is meant to be out of reach of the function's context: it cleans up, comes
+//! after the end of that context, or says so.
+
+use crate::flow::{EdgeKind, Step};
+use crate::index::{Callee, Def};
+use crate::source::Span;
+use crate::summary::{At, Function};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, File};
+
+/// First words of the names of functions that put an end to something.
+const ENDINGS: [&str; 38] = [
+    "abort",
+    "cancel",
+    "clean",
+    "cleanup",
+    "clear",
+    "close",
+    "delete",
+    "deregister",
+    "destroy",
+    "detach",
+    "disable",
+    "discard",
+    "disconnect",
+    "done",
+    "drain",
+    "end",
+    "exit",
+    "finalize",
+    "finish",
+    "flush",
+    "kill",
+    "leave",
+    "logout",
+    "prune",
+    "purge",
+    "release",
+    "remove",
+    "reset",
+    "restore",
+    "revoke",
+    "rollback",
+    "shutdown",
+    "stop",
+    "teardown",
+    "terminate",
+    "unlock",
+    "unmount",
+    "unregister",
+];
+
+/// Words of comments that speak of contexts and of what outlives them.
+const REASONS: [&str; 24] = [
+    "background",
+    "best effort",
+    "best-effort",
+    "cancel",
+    "context",
+    "ctx",
+    "deadline",
+    "deliberate",
+    "detach",
+    "don't use",
+    "do not use",
+    "even if",
+    "even when",
+    "independent",
+    "in any case",
+    "intentional",
+    "long-lived",
+    "must not",
+    "on purpose",
+    "outlive",
+    "regardless",
+    "shutdown",
+    "shutting down",
+    "timeout",
+];
+
+/// Whether the function, or what it calls here, is there to put an end to something.
+pub fn ends_something(function: &Function<'_>, call: ExprId) -> bool {
+    let own = function.index.func(function.id).name.as_str();
+    is_ending(own) || callee_name(function, call).is_some_and(is_ending)
+}
+
+/// The last name of what is called.
+pub fn callee_name(function: &Function<'_>, call: ExprId) -> Option<&'static str> {
+    let callee = function.info.callee(call);
+    match (callee, callee.qualified(function.index)) {
+        (_, Some(name)) => Some(name.name.as_str()),
+        (Callee::Unknown { name }, _) => name.map(|name| name.as_str()),
+        _ => None,
+    }
+}
+
+/// Whether one of the words of a name says that something ends.
+pub fn is_ending(name: &str) -> bool {
+    words(name).iter().any(|word| ENDINGS.contains(&word.as_str()))
+}
+
+/// The words of a name in camel case or with underscores, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut previous = '_';
+    for letter in name.chars() {
+        if letter == '_' || letter.is_uppercase() && !previous.is_uppercase() || words.is_empty() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut()
+            && letter != '_'
+        {
+            word.extend(letter.to_lowercase());
+        }
+        previous = letter;
+    }
+    words
+}
+
+/// Whether every path to a step has found a context done, or there to be none.
+pub fn after_the_end(function: &Function<'_>, at: At) -> bool {
+    let mut below = at;
+    loop {
+        let cfg = &function.body(below.body).cfg;
+        let over = cfg.steps().any(|step| {
+            let is_over = match cfg.step(step) {
+                Step::Recv(_) | Step::Comm(_) => cfg
+                    .step(step)
+                    .received_from(function.file)
+                    .is_some_and(|channel| asks(function, channel, "Done")),
+                _ => false,
+            };
+            is_over && cfg.dominates(step, below.step)
+        });
+        if over || decided(function, below) {
+            return true;
+        }
+        match function.body(below.body).made {
+            Some(made) => below = made,
+            None => return false,
+        }
+    }
+}
+
+/// Whether a condition that holds on every path to the step says that a context is done or nil.
+fn decided(function: &Function<'_>, at: At) -> bool {
+    let file = function.file;
+    let cfg = &function.body(at.body).cfg;
+    let mut block = cfg.block_of(at.step);
+    while let Some((from, edge)) = cfg.only_edge_to(block) {
+        let (cond, holds) = match edge.kind {
+            EdgeKind::True(cond) => (cond, true),
+            EdgeKind::False(cond) => (cond, false),
+            _ => {
+                block = from;
+                continue;
+            }
+        };
+        if let ExprKind::Binary { op, left, right, .. } = file.expr(file.unparen(cond)).kind {
+            let with_nil = matches!(function.info.resolve(file.unparen(right)), Def::Nil);
+            let is_nil = op == BinaryOp::Eq && holds || op == BinaryOp::Ne && !holds;
+            let is_context = function.info.type_of(left).is_context();
+            if with_nil && (is_context && is_nil || asks(function, left, "Err") && !is_nil) {
+                return true;
+            }
+        }
+        block = from;
+    }
+    false
+}
+
+/// Whether an expression is a call of this method of a context.
+fn asks(function: &Function<'_>, expr: ExprId, method: &str) -> bool {
+    let file = function.file;
+    let ExprKind::Call { callee, .. } = file.expr(file.unparen(expr)).kind else { return false };
+    match file.expr(file.unparen(callee)).kind {
+        ExprKind::Selector { base, name } => {
+            name.name.as_str() == method && function.info.type_of(base).is_context()
+        }
+        _ => false,
+    }
+}
+
+/// Whether the comment on or right above a line, or above the function, gives a reason.
+pub fn is_explained(function: &Function<'_>, spans: &[Span]) -> bool {
+    let file = function.file;
+    let declared = file.decl(function.index.func(function.id).decl).span;
+    let gives_reason = |text: &str| {
+        let text = text.to_lowercase();
+        let open = ["todo", "fixme", "xxx"].iter().any(|mark| text.contains(mark));
+        !open && REASONS.iter().any(|reason| text.contains(reason))
+    };
+    spans.iter().any(|span| gives_reason(&comment_at(file, file.source.line(span.start)))) || {
+        let text = comment_at(file, file.source.line(declared.start)).to_lowercase();
+        ["background", "detach", "outlive", "regardless", "even if"]
+            .iter()
+            .any(|reason| text.contains(reason))
+    }
+}
+
+/// The text of the comment at the end of a line and of those right above it.
+fn comment_at(file: &File, line: u32) -> String {
+    let mut text = String::new();
+    let mut above = line;
+    for comment in file.comments.iter().rev() {
+        let (first, last) =
+            (file.source.line(comment.start), file.source.line(comment.end.max(1) - 1));
+        if first > line {
+            continue;
+        }
+        if last != line && last + 1 != above {
+            break;
+        }
+        above = above.min(first);
+        text.insert_str(0, &file.source.text(*comment));
+        text.insert(0, ' ');
+    }
+    text
+}
+
+/// Whether the file belongs to tests, or to what helps them.
+pub fn serves_tests(file: &File) -> bool {
+    file.imports.iter().any(|import| import.path.as_str() == "testing")
+}

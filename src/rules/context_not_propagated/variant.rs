@@ -1,0 +1,190 @@
+//! Calls that take no context although a sibling of them does.
+
+use crate::catalog::{Blocking, Carrier, Name, When};
+use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
+use crate::flow::Step;
+use crate::rules::FunctionCx;
+use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
+use crate::rules::context_not_propagated::{callee_text, purpose, push_own, use_own};
+use crate::source::Span;
+use crate::summary::{At, Function, Mode, Place, Read, Root, facts};
+use crate::syntax::{ExprId, ExprKind, Node};
+
+/// The calls of the function that wait without a context where one could be given.
+pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
+    let function = &read.function;
+    let mut findings = Vec::new();
+    for body in function.bodies() {
+        for step in function.body(body).cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = function.step(at) else { continue };
+            let known = facts(cx.catalog(), function.index, function.info.callee(call));
+            let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else { continue };
+            if blocking.context.is_some() || blocking.only_with.is_some() {
+                continue;
+            }
+            let Some(variant) = &blocking.variant else { continue };
+            let waits = match blocking.when {
+                When::Call => Some((at, call)),
+                When::Result => wait_of_result(cx, read, call),
+                When::Never => None,
+            };
+            let Some((at, waits)) = waits else { continue };
+            findings.extend(check_call(cx, read, at, call, waits, (blocking, variant)));
+        }
+    }
+    findings
+}
+
+fn check_call(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    at: At,
+    call: ExprId,
+    waits: ExprId,
+    (blocking, variant): (&Blocking, &Name),
+) -> Option<Finding> {
+    let function = &read.function;
+    let spans = [function.file.expr(call).span, function.file.expr(waits).span];
+    if purpose::ends_something(function, waits)
+        || purpose::is_explained(function, &spans)
+        || purpose::after_the_end(function, at)
+    {
+        return None;
+    }
+    let Reach::Own(own) = own::at_hand(cx, read, at) else { return None };
+    // A type that is made to end by itself may know better than its context.
+    if own.from == From::Field && !mentions(function, &own) {
+        return None;
+    }
+    Some(finding(cx, function, &own, call, waits, blocking, variant))
+}
+
+/// Whether the function itself looks at the context that its receiver holds.
+fn mentions(function: &Function<'_>, own: &Own) -> bool {
+    let root = Node::Decl(function.index.func(function.id).decl);
+    function.file.descendants(root).any(|node| match node {
+        Node::Expr(expr) => {
+            matches!(function.file.expr(expr).kind, ExprKind::Selector { .. })
+                && function.text(expr) == own.text
+        }
+        _ => false,
+    })
+}
+
+/// Where a method waits of what a call returns, and nobody else has it who could end that.
+fn wait_of_result(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId) -> Option<(At, ExprId)> {
+    let function = &read.function;
+    let result = Place::root(Root::Call(made, 0));
+    for body in function.bodies() {
+        let shared = read
+            .effects(body)
+            .effects
+            .iter()
+            .any(|effect| effect.place.is_within(&result) && effect.mode >= Mode::Joined);
+        if shared {
+            return None;
+        }
+    }
+    for body in function.bodies() {
+        for step in function.body(body).cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = function.step(at) else { continue };
+            let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
+                continue;
+            };
+            let known = facts(cx.catalog(), function.index, function.info.callee(call));
+            let carrier = known.in_force::<Blocking>(cx.versions()).and_then(|fact| fact.context);
+            let operand = match (carrier, &function.file.expr(function.file.unparen(callee)).kind) {
+                (Some(Carrier::Receiver), ExprKind::Selector { base, .. }) => Some(*base),
+                (Some(Carrier::Request(index)), _) => args.get(index as usize).copied(),
+                _ => None,
+            };
+            let waits = operand
+                .is_some_and(|operand| function.object_places(at, operand).only() == Some(&result));
+            if waits {
+                return Some((at, call));
+            }
+        }
+    }
+    None
+}
+
+fn finding(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    own: &Own,
+    call: ExprId,
+    waits: ExprId,
+    blocking: &Blocking,
+    variant: &Name,
+) -> Finding {
+    let name = cx.declared().name;
+    let callee = callee_text(function, call);
+    let waiting = callee_text(function, waits);
+    let message = format!(
+        "`{waiting}` waits without a context, so when `{}` of `{name}` is cancelled, the wait \
+         goes on",
+        own.text
+    );
+    let callee_span = match function.file.expr(call).kind {
+        ExprKind::Call { callee, .. } => function.file.expr(callee).span,
+        _ => function.file.expr(call).span,
+    };
+    let mut finding = cx.finding(callee_span, "takes no context", message);
+    push_own(cx, &mut finding, own);
+    if waits != call {
+        finding.labels.push(Label {
+            location: cx.location(function.file.expr(waits).span),
+            role: Role::Stuck,
+            message: "waits here".to_owned(),
+        });
+    }
+    finding.why = format!("`{callee}` is not told of any context, so nothing ends the wait early");
+    let instead = match &blocking.instead {
+        Some(instead) => instead.to_string(),
+        None => format!("`{}`", short(variant)),
+    };
+    finding.help = format!("use {instead} with `{}`", own.text);
+    if blocking.prepend {
+        finding.fixes.extend(prepend(cx, function, own, call, callee_span, &variant.name));
+    }
+    finding
+}
+
+/// The variant as code writes it, but for the name of a receiver.
+fn short(variant: &Name) -> String {
+    match &variant.receiver {
+        Some(receiver) => format!("{receiver}.{}", variant.name),
+        None => {
+            let package = variant.package.rsplit('/').next().unwrap_or(&variant.package);
+            format!("{package}.{}", variant.name)
+        }
+    }
+}
+
+/// The variant's name and the context as a new first argument.
+fn prepend(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    own: &Own,
+    call: ExprId,
+    callee: Span,
+    variant: &str,
+) -> Option<Fix> {
+    let file = function.file;
+    let ExprKind::Call { callee: called, ref args, .. } = file.expr(call).kind else { return None };
+    let ExprKind::Selector { name, .. } = file.expr(file.unparen(called)).kind else { return None };
+    let mut fix = use_own(cx, function, own, Span::new(callee.end, callee.end))?;
+    let open = args.first().map(|&first| file.expr(first).span.start)?;
+    fix.message = format!("use `{variant}` with `{}`", own.text);
+    fix.edits = vec![
+        Edit { location: cx.location(name.span), replacement: variant.to_owned() },
+        Edit {
+            location: cx.location(Span::new(open, open)),
+            replacement: format!("{}, ", own.text),
+        },
+    ];
+    fix.safety = Safety::Safe;
+    Some(fix)
+}
