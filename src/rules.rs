@@ -14,6 +14,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+mod cancel_not_called;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
 pub mod page;
@@ -38,6 +39,7 @@ use page::Page;
 
 /// All rules, sorted by id.
 pub const ALL: &[Rule] = &[
+    cancel_not_called::RULE,
     stuck::CLOSE_MISUSE,
     stuck::COND_WAIT_LOST,
     context_not_propagated::RULE,

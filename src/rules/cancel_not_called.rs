@@ -1,0 +1,370 @@
+//! `cancel-not-called`: a path on which the cancel function of a context is lost.
+//!
+//! The claim is made about one variable: from where it gets the cancel function, a path leaves the
+//! function, or gives the variable another value, and nothing on it uses the variable. Any use
+//! counts as the end of the matter, since it may have handed the cancel function on.
+
+use crate::catalog::{Context, ContextRole, Model, Op};
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::index::{Def, LocalId, LocalKind};
+use crate::rules::{Check, FunctionCx, Rule};
+use crate::source::Span;
+use crate::summary::{Act, At, Function, Place, Read, Root, facts};
+use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtId, StmtKind};
+
+pub const RULE: Rule =
+    Rule { page: include_str!("../../rules/cancel-not-called.md"), check: Check::Function(check) };
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    let function = &read.function;
+    let name = cx.declared().name.as_str();
+    let runs_process = cx.declared().receiver.is_none() && matches!(name, "main" | "init");
+    let tests = function.file.imports.iter().any(|import| import.path.as_str() == "testing");
+    if runs_process || tests {
+        return;
+    }
+    let mut parents: Option<Parents> = None;
+    for body in function.bodies() {
+        for step in function.body(body).cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = function.step(at) else { continue };
+            let Some(fact) = with_cancel(cx, function, call) else { continue };
+            let declared = Node::Decl(cx.declared().decl);
+            let parents = parents.get_or_insert_with(|| function.file.parents(declared));
+            let made = made(function, parents, at, call, fact);
+            let finding = made.and_then(|made| check_made(cx, &read, parents, &made));
+            findings.extend(finding);
+        }
+    }
+}
+
+/// A context with a cancel function.
+struct Made {
+    at: At,
+    /// The call that makes it.
+    call: ExprId,
+    /// The statement that stores both.
+    stmt: StmtId,
+    /// The step of that.
+    stored: StepId,
+    /// Where the context is stored.
+    context: ExprId,
+    /// Where the cancel function is stored.
+    cancel: ExprId,
+    /// Whether it ends by itself at a deadline.
+    deadline: bool,
+}
+
+/// What the catalog says of a call that gives a context and its cancel function; not of those that
+/// are meant for the life of the process.
+fn with_cancel<'a>(
+    cx: &FunctionCx<'a>,
+    function: &Function<'_>,
+    call: ExprId,
+) -> Option<&'a Context> {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    if known.is_empty() {
+        return None;
+    }
+    let model = known.in_force::<Model>(cx.versions());
+    let mut contexts = known.all_in_force::<Context>(cx.versions());
+    contexts
+        .find(|fact| fact.cancel.is_some() && fact.role == ContextRole::Derive)
+        .filter(|_| model.is_none_or(|model| model.op != Op::SignalNotifyContext))
+}
+
+fn made(
+    function: &Function<'_>,
+    parents: &Parents,
+    at: At,
+    call: ExprId,
+    fact: &Context,
+) -> Option<Made> {
+    let Node::Stmt(stmt) = parents.of(Node::Expr(call))? else { return None };
+    let (StmtKind::Define { left, .. } | StmtKind::Assign { left, op: None, .. }) =
+        &function.file.stmt(stmt).kind
+    else {
+        return None;
+    };
+    Some(Made {
+        at,
+        call,
+        stmt,
+        stored: function.body(at.body).cfg.step_of_stmt(stmt)?,
+        context: *left.get(fact.result as usize)?,
+        cancel: function.file.unparen(*left.get(fact.cancel? as usize)?),
+        deadline: fact.deadline,
+    })
+}
+
+fn check_made(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    parents: &Parents,
+    made: &Made,
+) -> Option<Finding> {
+    let function = &read.function;
+    let local = match function.info.resolve(made.cancel) {
+        Def::Blank if !is_covered(cx, read, made) => return Some(thrown(cx, function, made)),
+        Def::Local(local) => *local,
+        _ => return None,
+    };
+    if !matches!(function.info.local(local).kind, LocalKind::Var | LocalKind::LoopVar)
+        || is_covered(cx, read, made)
+        || is_watched(function, made, local)
+    {
+        return None;
+    }
+    let cfg = &function.body(made.at.body).cfg;
+    let mut walk = Lost { function, body_at: made.at, local, stored: made.stored };
+    let paths = cfg.search(Start::After(made.stored), (), &mut walk);
+    if let Some(path) = first(function, made, &paths) {
+        return Some(lost(cx, function, made, path));
+    }
+    piles_up(cx, function, parents, made, local)
+}
+
+/// Whether the end of the context is seen to by one that it is derived from in this function, and
+/// whose own cancel function is called or in other hands.
+fn is_covered(cx: &FunctionCx<'_>, read: &Read<'_>, made: &Made) -> bool {
+    let function = &read.function;
+    let origin = function.file.expr(made.call);
+    let ExprKind::Call { ref args, .. } = origin.kind else { return true };
+    let Some(&parent) = args.first() else { return true };
+    let origin = cx.summaries().context(function, made.at, parent);
+    origin.derivations.iter().any(|&derived| {
+        let Some(result) = with_cancel(cx, function, derived).and_then(|fact| fact.cancel) else {
+            return false;
+        };
+        let cancel = Place::root(Root::Call(derived, result));
+        let mut effects = function.bodies().flat_map(|body| &read.effects(body).effects);
+        effects.any(|effect| {
+            effect.place == cancel && (effect.act == Act::Called || effect.act.escapes())
+        })
+    })
+}
+
+/// Whether a literal that exists already when the cancel function is stored looks at the variable:
+/// it may call it at any time.
+fn is_watched(function: &Function<'_>, made: &Made, local: LocalId) -> bool {
+    let cfg = &function.body(made.at.body).cfg;
+    if function.owner(local) != Some(made.at.body) {
+        return true;
+    }
+    cfg.steps().any(|step| {
+        let Step::FuncLit(literal) = cfg.step(step) else { return false };
+        uses(function, Node::Expr(literal), local) && cfg.reaches(step, made.stored)
+    })
+}
+
+/// Whether a node or a part of it names the variable.
+fn uses(function: &Function<'_>, node: Node, local: LocalId) -> bool {
+    function.file.descendants(node).any(|node| match node {
+        Node::Expr(expr) => is_local(function, expr, local),
+        _ => false,
+    })
+}
+
+fn is_local(function: &Function<'_>, expr: ExprId, local: LocalId) -> bool {
+    matches!(function.info.resolve(expr), Def::Local(other) if *other == local)
+}
+
+/// A walk along the paths on which nothing uses the variable.
+struct Lost<'f, 'a> {
+    function: &'f Function<'a>,
+    body_at: At,
+    local: LocalId,
+    stored: StepId,
+}
+
+impl Walk for Lost<'_, '_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        let function = self.function;
+        if step == self.stored {
+            return Passing::Found;
+        }
+        let what = function.step(At { body: self.body_at.body, step });
+        let mut stored = false;
+        if let Step::Assign(stmt) = what
+            && let StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. } =
+                &function.file.stmt(stmt).kind
+        {
+            let target =
+                |&expr: &ExprId| is_local(function, function.file.unparen(expr), self.local);
+            let read = |&expr: &ExprId| uses(function, Node::Expr(expr), self.local);
+            stored = left.iter().any(target) && !right.iter().any(read);
+        }
+        if stored {
+            return Passing::Found;
+        }
+        let mut used = false;
+        what.for_each_operand(function.file, &mut |expr| {
+            used |= is_local(function, expr, self.local);
+        });
+        if let Step::FuncLit(literal) = what {
+            used |= uses(function, Node::Expr(literal), self.local);
+        }
+        if used { Passing::Drop } else { Passing::On(()) }
+    }
+
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
+}
+
+/// The path to tell of: the one that ends first in the text.
+fn first<'p>(function: &Function<'_>, made: &Made, paths: &'p [Path]) -> Option<&'p Path> {
+    paths.iter().min_by_key(|path| end_span(function, made, path).map_or(u32::MAX, |at| at.start))
+}
+
+/// Where a path ends; `None` at the closing brace.
+fn end_span(function: &Function<'_>, made: &Made, path: &Path) -> Option<Span> {
+    let file = function.file;
+    match path.end {
+        PathEnd::Exit(_, Exit::Return(stmt)) => Some(file.stmt(stmt).span),
+        PathEnd::Exit(..) => None,
+        PathEnd::Step(step) => Some(function.step(At { body: made.at.body, step }).span(file)),
+    }
+}
+
+/// What stays when nobody cancels.
+fn why(function: &Function<'_>, made: &Made) -> String {
+    let context = function.text(made.context);
+    match made.deadline {
+        true => format!(
+            "until its deadline `{context}` stays with its parent, and whoever waits on it goes on"
+        ),
+        false => format!(
+            "`{context}` stays with its parent until that ends, and whoever waits on it goes on"
+        ),
+    }
+}
+
+fn thrown(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> Finding {
+    let context = function.text(made.context);
+    let message = format!(
+        "nobody can cancel `{context}`: its cancel function is thrown away where it is made"
+    );
+    let span = function.file.expr(made.cancel).span;
+    let mut finding = cx.finding(span, "thrown away", message);
+    finding.why = why(function, made);
+    finding.help = "keep it and `defer` its call".to_owned();
+    finding.defect = cx.location(function.file.expr(made.call).span);
+    finding
+}
+
+fn lost(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) -> Finding {
+    let file = function.file;
+    let (context, cancel) = (function.text(made.context), function.text(made.cancel));
+    let made_span = file.expr(made.call).span;
+    let end = end_span(function, made, path);
+    let (span, label, message) = match (path.end, end) {
+        (PathEnd::Step(step), _) if step == made.stored => (
+            file.expr(made.cancel).span,
+            "the next turn replaces it",
+            format!(
+                "a turn of this loop can end without `{cancel}` being called, and the next one \
+                 makes another `{context}`"
+            ),
+        ),
+        (PathEnd::Step(_), Some(span)) => (
+            span,
+            "replaced here",
+            format!(
+                "`{cancel}` gets another value here before it was called, so the first context is never cancelled"
+            ),
+        ),
+        (_, Some(span)) => (
+            span,
+            "left without the call",
+            format!("this return leaves `{context}` behind: `{cancel}` has not been called"),
+        ),
+        (_, None) => (
+            file.expr(made.cancel).span,
+            "not called at the end",
+            format!(
+                "the function can end without `{cancel}` being called, and leaves `{context}` behind"
+            ),
+        ),
+    };
+    let mut finding = cx.finding(span, label, message);
+    if span != file.expr(made.cancel).span {
+        finding.labels.push(Label {
+            location: cx.location(made_span),
+            role: Role::Made,
+            message: format!("`{context}` and `{cancel}` are made here"),
+        });
+    }
+    finding.why = why(function, made);
+    finding.help =
+        format!("`defer {cancel}()` right after it is made, or call it on this path too");
+    finding.defect = cx.location(made_span);
+    finding
+}
+
+/// `defer cancel()` in a loop without a condition, whose next turn makes another one.
+fn piles_up(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    parents: &Parents,
+    made: &Made,
+    local: LocalId,
+) -> Option<Finding> {
+    let file = function.file;
+    let cfg = &function.body(made.at.body).cfg;
+    let endless = parents
+        .around(Node::Stmt(made.stmt))
+        .take_while(|node| match node {
+            Node::Expr(expr) => !matches!(file.expr(*expr).kind, ExprKind::FuncLit(_)),
+            _ => true,
+        })
+        .any(|node| match node {
+            Node::Stmt(stmt) => matches!(file.stmt(stmt).kind, StmtKind::For { cond: None, .. }),
+            _ => false,
+        });
+    if !endless {
+        return None;
+    }
+    let deferred = cfg.steps().find(|&step| {
+        let Step::Defer(stmt) = cfg.step(step) else { return false };
+        cfg.step(step).call(file).is_some_and(|call| match file.expr(call).kind {
+            ExprKind::Call { callee, .. } => is_local(function, file.unparen(callee), local),
+            _ => false,
+        }) && cfg.reaches(step, made.stored)
+            && file.stmt(stmt).span.start > file.expr(made.call).span.start
+    })?;
+    let called = cfg.steps().any(|step| match cfg.step(step) {
+        Step::Call(call) => match file.expr(call).kind {
+            ExprKind::Call { callee, .. } => is_local(function, file.unparen(callee), local),
+            _ => false,
+        },
+        _ => false,
+    });
+    if called {
+        return None;
+    }
+    let (context, cancel) = (function.text(made.context), function.text(made.cancel));
+    let message = format!(
+        "`{cancel}` is called only when the function returns: each turn of this loop leaves one \
+         more `{context}` behind"
+    );
+    let span = cfg.step(deferred).span(file);
+    let mut finding = cx.finding(span, "waits for the end of the function", message);
+    finding.confidence = finding.confidence.min(Confidence::Medium);
+    finding.labels.push(Label {
+        location: cx.location(file.expr(made.call).span),
+        role: Role::Made,
+        message: format!("made in every turn, with no condition that ends the loop"),
+    });
+    finding.why =
+        "deferred calls run when the function is left, not when a turn of a loop ends".to_owned();
+    finding.help = format!(
+        "call `{cancel}()` at the end of the turn, or put the turn into a function of its own"
+    );
+    finding.defect = cx.location(file.expr(made.call).span);
+    Some(finding)
+}
