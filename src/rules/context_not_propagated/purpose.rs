@@ -180,7 +180,7 @@ fn asks(function: &Function<'_>, expr: ExprId, method: &str) -> bool {
     }
 }
 
-/// Whether the comment on or right above a line, or above the function, gives a reason.
+/// Whether the comment right above a line, or above the function, gives a reason.
 pub fn is_explained(function: &Function<'_>, spans: &[Span]) -> bool {
     let file = function.file;
     let declared = file.decl(function.index.func(function.id).decl).span;
@@ -189,30 +189,30 @@ pub fn is_explained(function: &Function<'_>, spans: &[Span]) -> bool {
         let open = ["todo", "fixme", "xxx"].iter().any(|mark| text.contains(mark));
         !open && REASONS.iter().any(|reason| text.contains(reason))
     };
-    spans.iter().any(|span| gives_reason(&comment_at(file, file.source.line(span.start)))) || {
-        let text = comment_at(file, file.source.line(declared.start)).to_lowercase();
+    spans.iter().any(|span| gives_reason(&comment_above(file, file.source.line(span.start)))) || {
+        let text = comment_above(file, file.source.line(declared.start)).to_lowercase();
         ["background", "detach", "outlive", "regardless", "even if"]
             .iter()
             .any(|reason| text.contains(reason))
     }
 }
 
-/// The text of the comment at the end of a line and of those right above it.
-fn comment_at(file: &File, line: u32) -> String {
+/// The text of the comment right above a line.
+fn comment_above(file: &File, line: u32) -> String {
     let mut text = String::new();
-    let mut above = line;
+    let mut below = line;
     for comment in file.comments.iter().rev() {
-        let (first, last) =
-            (file.source.line(comment.start), file.source.line(comment.end.max(1) - 1));
-        if first > line {
+        let first = file.source.line(comment.start);
+        let last = file.source.line(comment.end.max(1) - 1);
+        if first >= line {
             continue;
         }
-        if last != line && last + 1 != above {
+        if last + 1 != below {
             break;
         }
-        above = above.min(first);
-        text.insert_str(0, &file.source.text(*comment));
+        below = first;
         text.insert(0, ' ');
+        text.insert_str(0, &file.source.text(*comment));
     }
     text
 }
