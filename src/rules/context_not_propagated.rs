@@ -34,7 +34,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if runs_process || purpose::serves_tests(function.file) {
         return;
     }
-    for fresh in fresh_contexts(cx, function) {
+    for fresh in fresh_contexts(cx, &read) {
         findings.extend(check_fresh(cx, &read, &fresh));
     }
     findings.extend(variant::check(cx, &read));
@@ -61,7 +61,8 @@ struct Fresh {
 
 /// Where the function gives a context of its own making to something that waits: for each one
 /// that is made, the first that waits.
-fn fresh_contexts(cx: &FunctionCx<'_>, function: &Function<'_>) -> Vec<Fresh> {
+fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
+    let function = &read.function;
     let mut found: Vec<Fresh> = Vec::new();
     for body in function.bodies() {
         for step in function.body(body).cfg.steps() {
@@ -81,7 +82,7 @@ fn fresh_contexts(cx: &FunctionCx<'_>, function: &Function<'_>) -> Vec<Fresh> {
                 if known || origin.detached || !is_root(cx, function, made) {
                     continue;
                 }
-                if let Some(evidence) = evidence::waits_on(cx, function, call, index) {
+                if let Some(evidence) = evidence::waits_on(cx, read, call, index) {
                     let unclear = origin.roots.len() > 1;
                     let (derivations, deadline) = (origin.derivations, origin.deadline);
                     found.push(Fresh { made, call, at, evidence, derivations, deadline, unclear });

@@ -5,8 +5,9 @@ use crate::diagnostic::Confidence;
 use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
 use crate::rules::FunctionCx;
+use crate::rules::context_not_propagated::variant;
 use crate::source::Location;
-use crate::summary::{At, BodyId, Cancel, Function, Place, Root, facts};
+use crate::summary::{At, BodyId, Cancel, Function, Place, Read, Root, facts};
 use crate::syntax::{BinaryOp, DeclKind, ExprId, ExprKind, Node, StmtKind};
 
 /// That a callee waits.
@@ -21,26 +22,33 @@ pub struct Evidence {
 const MAX_DEPTH: u32 = 4;
 
 /// Whether the call waits for something that its argument `arg`, a context, could end.
-pub fn waits_on(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    call: ExprId,
-    arg: u32,
-) -> Option<Evidence> {
-    waits_within(cx, function, call, arg, MAX_DEPTH)
+pub fn waits_on(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, arg: u32) -> Option<Evidence> {
+    waits_within(cx, read, call, arg, MAX_DEPTH)
 }
 
 fn waits_within(
     cx: &FunctionCx<'_>,
-    function: &Function<'_>,
+    read: &Read<'_>,
     call: ExprId,
     arg: u32,
     depth: u32,
 ) -> Option<Evidence> {
+    let function = &read.function;
     let callee = function.info.callee(call);
-    if let Some(known) = by_catalog(cx, function, callee, arg) {
-        let here = Location { file: function.file_id, span: function.file.expr(call).span };
-        return known.then_some(Evidence { confidence: Confidence::High, waits_at: Some(here) });
+    match by_catalog(cx, function, callee, arg) {
+        Known::Nothing => {}
+        Known::Harmless => return None,
+        Known::Waits(when) => {
+            let waits = match when {
+                When::Result => variant::wait_of_result(cx, read, call)?.1,
+                _ => call,
+            };
+            let span = function.file.expr(waits).span;
+            return Some(Evidence {
+                confidence: Confidence::High,
+                waits_at: Some(Location { file: function.file_id, span }),
+            });
+        }
     }
     match callee {
         Callee::Func(func) => match cx.summaries().read(*func) {
@@ -64,22 +72,26 @@ fn waits_within(
     }
 }
 
-/// What the catalog says; `None` if it is silent.
-fn by_catalog(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    callee: &Callee,
-    arg: u32,
-) -> Option<bool> {
-    let name = callee.qualified(function.index)?;
+/// What the catalog says of a call that is given a context.
+enum Known {
+    /// Nothing.
+    Nothing,
+    /// That the context ends no wait.
+    Harmless,
+    /// That the context ends a wait.
+    Waits(When),
+}
+
+fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, callee: &Callee, arg: u32) -> Known {
+    let Some(name) = callee.qualified(function.index) else { return Known::Nothing };
     let known = facts(cx.catalog(), function.index, callee);
     if let Some(blocking) = known.in_force::<Blocking>(cx.versions()) {
-        return Some(match (blocking.context, blocking.when) {
-            (_, When::Never) => false,
-            (Some(Carrier::Param(index)), _) => index == arg,
+        return match (blocking.context, blocking.when) {
+            (_, When::Never) => Known::Harmless,
+            (Some(Carrier::Param(index)), when) if index == arg => Known::Waits(when),
             // Which context counts is said of the request or the receiver, not of this argument.
-            (Some(_), _) | (None, _) => false,
-        });
+            _ => Known::Harmless,
+        };
     }
     let (package, receiver, own) =
         (name.path.as_str(), name.receiver.map(|name| name.as_str()), name.name.as_str());
@@ -92,7 +104,10 @@ fn by_catalog(
     let standard = !package.split('/').next().unwrap_or_default().contains('.')
         && cx.index().package(cx.package.package).path.as_str() != package
         && !matches!(callee, Callee::Func(func) if cx.summaries().read(*func).is_some());
-    (harmless || standard && !matches!(callee, Callee::InterfaceMethod(_))).then_some(false)
+    match harmless || standard && !matches!(callee, Callee::InterfaceMethod(_)) {
+        true => Known::Harmless,
+        false => Known::Nothing,
+    }
 }
 
 /// Whether a function of the run waits on its parameter, itself or in what it calls.
@@ -120,7 +135,7 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
             if origin.detached || origin.only().as_ref() != Some(&place) {
                 continue;
             }
-            if let Some(evidence) = waits_within(cx, function, call, index, depth) {
+            if let Some(evidence) = waits_within(cx, &read, call, index, depth) {
                 let here = Location { file: function.file_id, span: function.file.expr(call).span };
                 return Some(Evidence { waits_at: evidence.waits_at.or(Some(here)), ..evidence });
             }

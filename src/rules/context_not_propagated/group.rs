@@ -19,7 +19,7 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
             let at = At { body, step };
             let Step::Call(call) = function.step(at) else { continue };
             if is(cx, function, call, Op::ErrgroupWithContext) {
-                findings.extend(check_group(cx, function, at, call));
+                findings.extend(check_group(cx, read, at, call));
             } else {
                 findings.extend(check_copy(cx, function, call));
             }
@@ -34,12 +34,8 @@ fn is(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, op: Op) -> boo
 }
 
 /// `eg, _ := errgroup.WithContext(ctx)`, and a goroutine of the group waits on `ctx`.
-fn check_group(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    at: At,
-    made: ExprId,
-) -> Option<Finding> {
+fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Option<Finding> {
+    let function = &read.function;
     let file = function.file;
     let ExprKind::Call { ref args, .. } = file.expr(made).kind else { return None };
     let outer = cx.summaries().context(function, at, *args.first()?).only()?;
@@ -67,7 +63,7 @@ fn check_group(
             started.push(call);
             if let Some(body) = literal {
                 waits = waits.or_else(|| match is_thrown {
-                    true => waits_on(cx, function, body, &outer),
+                    true => waits_on(cx, read, body, &outer),
                     false => asks_outer(cx, function, body, (&outer, made)),
                 });
             }
@@ -129,12 +125,8 @@ fn started_by(
 }
 
 /// The first call in a literal that waits on this context.
-fn waits_on(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    body: BodyId,
-    outer: &Place,
-) -> Option<ExprId> {
+fn waits_on(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId, outer: &Place) -> Option<ExprId> {
+    let function = &read.function;
     for step in function.body(body).cfg.steps() {
         let at = At { body, step };
         let Step::Call(call) = function.step(at) else { continue };
@@ -142,7 +134,7 @@ fn waits_on(
         for (index, &arg) in (0..).zip(args) {
             if function.info.type_of(arg).is_context()
                 && cx.summaries().context(function, at, arg).only().as_ref() == Some(outer)
-                && evidence::waits_on(cx, function, call, index).is_some()
+                && evidence::waits_on(cx, read, call, index).is_some()
             {
                 return Some(call);
             }

@@ -204,7 +204,7 @@ fn comment_above(file: &File, line: u32) -> String {
     for comment in file.comments.iter().rev() {
         let first = file.source.line(comment.start);
         let last = file.source.line(comment.end.max(1) - 1);
-        if first >= line {
+        if first >= line || !stands_alone(file, *comment) {
             continue;
         }
         if last + 1 != below {
@@ -215,6 +215,14 @@ fn comment_above(file: &File, line: u32) -> String {
         text.insert_str(0, &file.source.text(*comment));
     }
     text
+}
+
+/// Whether nothing stands before a comment on its line.
+fn stands_alone(file: &File, comment: Span) -> bool {
+    let line = file.source.line_span(file.source.line(comment.start));
+    line.is_some_and(|line| {
+        file.source.text(Span::new(line.start, comment.start)).trim().is_empty()
+    })
 }
 
 /// Whether the file belongs to tests, or to what helps them.

@@ -73,7 +73,7 @@ fn mentions(function: &Function<'_>, own: &Own) -> bool {
 }
 
 /// Where a method waits of what a call returns, and nobody else has it who could end that.
-fn wait_of_result(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId) -> Option<(At, ExprId)> {
+pub fn wait_of_result(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId) -> Option<(At, ExprId)> {
     let function = &read.function;
     let result = Place::root(Root::Call(made, 0));
     for body in function.bodies() {
