@@ -358,7 +358,7 @@ fn piles_up(
     finding.labels.push(Label {
         location: cx.location(file.expr(made.call).span),
         role: Role::Made,
-        message: format!("made in every turn, with no condition that ends the loop"),
+        message: "made in every turn, with no condition that ends the loop".to_owned(),
     });
     finding.why =
         "deferred calls run when the function is left, not when a turn of a loop ends".to_owned();
