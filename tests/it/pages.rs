@@ -24,17 +24,21 @@ fn pages_code_registry_and_fixtures_are_the_same_set() {
     let pages: Vec<String> =
         stems("rules", ".md").into_iter().filter(|stem| stem != "README").collect();
     assert_eq!(pages, registered, "rules/*.md and rules::ALL");
-    let is_rule = |stem: &String| {
+    let mut included = Vec::new();
+    for stem in stems("src/rules", ".rs") {
         let text = fs::read_to_string(root().join(format!("src/rules/{stem}.rs"))).expect("text");
-        text.contains("pub const RULE: Rule")
-    };
-    let mut modules: Vec<String> = stems("src/rules", ".rs")
-        .into_iter()
-        .filter(is_rule)
-        .map(|stem| stem.replace('_', "-"))
-        .collect();
-    modules.sort();
-    assert_eq!(modules, registered, "src/rules/*.rs and rules::ALL");
+        let ids = text
+            .split("include_str!(\"../../rules/")
+            .skip(1)
+            .map(|rest| rest.split_once(".md\"").expect("a page").0.to_owned());
+        let ids: Vec<String> = ids.collect();
+        if text.contains("pub const RULE: Rule") {
+            assert_eq!(ids, [stem.replace('_', "-")], "src/rules/{stem}.rs is named by its rule");
+        }
+        included.extend(ids);
+    }
+    included.sort();
+    assert_eq!(included, registered, "the pages that src/rules/*.rs include, and rules::ALL");
     let fixtures = names_in("fixtures/rules");
     assert_eq!(fixtures, registered, "fixtures/rules/* and rules::ALL");
 }
