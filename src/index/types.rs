@@ -360,9 +360,10 @@ impl Type {
         matches!(self, Type::Named(named) if named.is(path, name))
     }
 
-    /// Whether this is `context.Context`.
+    /// Whether this is `context.Context`, or the type of golang.org/x/net that it was before Go 1.7
+    /// and has been an alias of since Go 1.9.
     pub fn is_context(&self) -> bool {
-        self.is_named("context", "Context")
+        self.is_named("context", "Context") || self.is_named("golang.org/x/net/context", "Context")
     }
 
     /// Whether this is `error`.

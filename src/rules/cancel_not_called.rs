@@ -121,7 +121,11 @@ fn check_made(
     let mut walk = Lost { function, body_at: made.at, local, stored: made.stored };
     let paths = cfg.search(Start::After(made.stored), (), &mut walk);
     if let Some(path) = first(function, made, &paths) {
-        return Some(lost(cx, function, made, path));
+        let mut finding = lost(cx, function, made, path);
+        if nobody_has_it(cx, function, made, path) {
+            finding.confidence = Confidence::Low;
+        }
+        return Some(finding);
     }
     piles_up(cx, function, parents, made, local)
 }
@@ -214,6 +218,31 @@ impl Walk for Lost<'_, '_> {
     fn exit(&mut self, (): &(), exit: Exit) -> bool {
         matches!(exit, Exit::Return(_) | Exit::End)
     }
+}
+
+/// Whether a context without deadline and without a parent that ends is left before anything has
+/// used it, so that nobody waits on it and nothing keeps it.
+fn nobody_has_it(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) -> bool {
+    let file = function.file;
+    let ExprKind::Call { ref args, .. } = file.expr(made.call).kind else { return false };
+    let fresh = args.first().is_some_and(|&parent| {
+        let origin = cx.summaries().context(function, made.at, parent);
+        origin.is_fresh() && !origin.deadline
+    });
+    let Def::Local(context) = function.info.resolve(file.unparen(made.context)) else {
+        return false;
+    };
+    let end = end_span(function, made, path).map_or(u32::MAX, |end| end.start);
+    let first = file.stmt(made.stmt).span.end;
+    let root = Node::Decl(function.index.func(function.id).decl);
+    let used = file.descendants(root).any(|node| match node {
+        Node::Expr(expr) => {
+            let at = file.expr(expr).span.start;
+            at >= first && at < end && is_local(function, expr, *context)
+        }
+        _ => false,
+    });
+    fresh && !made.deadline && !used
 }
 
 /// The path to tell of: the one that ends first in the text.

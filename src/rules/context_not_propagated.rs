@@ -4,6 +4,7 @@
 //! context, or a call that takes none), and something behind that place which waits
 //! ([`evidence`]). What is meant to outlive the context ([`purpose`]) is none of it.
 
+mod below;
 mod evidence;
 mod group;
 mod own;
@@ -39,6 +40,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     }
     findings.extend(variant::check(cx, &read));
     findings.extend(group::check(cx, &read));
+    findings.extend(below::check(cx, &read));
 }
 
 /// A context that is made here and given to something that waits.
@@ -182,10 +184,10 @@ fn check_callers(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh) ->
     let span = function.file.expr(fresh.made).span;
     let caller_name = cx.index().func(caller).name;
     let message = format!(
-        "`{name}` waits in `{}` on `{made}`, so when `{}` of its caller `{caller_name}` is \
+        "`{name}` waits in `{}` on `{made}`, so when {} of its caller `{caller_name}` is \
          cancelled, the wait goes on",
         callee_text(function, fresh.call),
-        own.text,
+        own.shown(),
     );
     let mut finding = cx.finding(span, "nobody can cancel this", message);
     finding.confidence = fresh.evidence.confidence.min(Confidence::Medium);
@@ -194,12 +196,12 @@ fn check_callers(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh) ->
     finding.labels.push(Label {
         location: Location { file: caller_file, span: caller_text.expr(call).span },
         role: Role::Context,
-        message: format!("called here, where `{}` is at hand", own.text),
+        message: format!("called here, where {} is at hand", own.shown()),
     });
     push_waits_at(&mut finding, function, fresh);
     finding.why = why(&made);
     finding.help =
-        format!("give `{name}` a parameter `ctx context.Context` and pass `{}`", own.text);
+        format!("give `{name}` a parameter `ctx context.Context` and pass {}", own.shown());
     Some(finding)
 }
 
@@ -252,9 +254,9 @@ fn cut_off(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh, own: &Ow
     let made = function.text(fresh.made);
     let span = function.file.expr(fresh.made).span;
     let message = format!(
-        "`{}` waits on `{made}`, so when `{}` of `{name}` is cancelled, the wait goes on",
+        "`{}` waits on `{made}`, so when {} of `{name}` is cancelled, the wait goes on",
         callee_text(function, fresh.call),
-        own.text,
+        own.shown(),
     );
     let mut finding = cx.finding(span, "cut off from the context here", message);
     push_own(cx, &mut finding, own);
@@ -275,9 +277,8 @@ fn why(made: &str) -> String {
 /// Where the context comes in.
 fn push_own(cx: &FunctionCx<'_>, finding: &mut Finding, own: &Own) {
     let message = match own.from {
-        From::Param => format!("`{}` ends when the caller gives up", own.text),
-        From::Holder => format!("`{}` ends when the caller gives up", own.text),
-        From::Field => format!("`{}` ends when `{}` does", own.text, own.name),
+        From::Param | From::Holder => format!("{} ends when the caller gives up", own.shown()),
+        From::Field => format!("{} ends when `{}` does", own.shown(), own.name),
     };
     let location = cx.location(own.declared);
     finding.labels.push(Label { location, role: Role::Made, message });

@@ -1,11 +1,11 @@
 //! Whether a callee waits for something that the context it is given could end.
 
-use crate::catalog::{Blocking, Carrier, Context, NonBlocking, Pure, Starter, When};
+use crate::catalog::{Blocking, Carrier, Context, NonBlocking, Pure, Starter, Wait, When};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
 use crate::rules::FunctionCx;
-use crate::rules::context_not_propagated::variant;
+use crate::rules::context_not_propagated::{purpose, variant};
 use crate::source::Location;
 use crate::summary::{At, BodyId, Cancel, Function, Place, Read, Root, facts};
 use crate::syntax::{BinaryOp, DeclKind, ExprId, ExprKind, Node, StmtKind};
@@ -35,7 +35,7 @@ fn waits_within(
 ) -> Option<Evidence> {
     let function = &read.function;
     let callee = function.info.callee(call);
-    match by_catalog(cx, function, callee, arg) {
+    match by_catalog(cx, function, call, arg) {
         Known::Nothing => {}
         Known::Harmless => return None,
         Known::Waits(when) => {
@@ -50,17 +50,21 @@ fn waits_within(
             });
         }
     }
+    let is_setting = || purpose::callee_name(function, call).is_some_and(purpose::is_setting);
     match callee {
         Callee::Func(func) => match cx.summaries().read(*func) {
             Some(_) if depth == 0 => None,
             Some(_) => through(cx, *func, arg, depth - 1),
+            None if is_setting() => None,
             None => by_form(function, call, &cx.index().func_type(*func), arg),
         },
         Callee::InterfaceMethod(selection) => match implementations(cx, selection) {
+            known if known.is_empty() && is_setting() => None,
             known if known.is_empty() => by_form(function, call, &selection.ty, arg),
             _ if depth == 0 => None,
             known => known.into_iter().find_map(|func| through(cx, func, arg, depth - 1)),
         },
+        _ if is_setting() => None,
         Callee::External(name) if name.receiver.is_some() => by_use(function, call),
         Callee::Unknown { name: Some(_) } => {
             let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return None };
@@ -88,6 +92,13 @@ fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, callee: &Callee, arg
     if let Some(blocking) = known.in_force::<Blocking>(cx.versions()) {
         return match (blocking.context, blocking.when) {
             (_, When::Never) => Known::Harmless,
+            (Some(Carrier::Param(index)), _)
+                if index == arg
+                    && blocking.wait == Wait::Goroutines
+                    && is_local(function, call) =>
+            {
+                Known::Harmless
+            }
             (Some(Carrier::Param(index)), when) if index == arg => Known::Waits(when),
             // Which context counts is said of the request or the receiver, not of this argument.
             _ => Known::Harmless,
@@ -107,6 +118,20 @@ fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, callee: &Callee, arg
     match harmless || standard && !matches!(callee, Callee::InterfaceMethod(_)) {
         true => Known::Harmless,
         false => Known::Nothing,
+    }
+}
+
+/// Whether a method is called on a variable of the function: what waits there waits for goroutines
+/// of the same function, which have to be ended first.
+fn is_local(function: &Function<'_>, call: ExprId) -> bool {
+    let file = function.file;
+    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
+    let ExprKind::Selector { base, .. } = file.expr(file.unparen(callee)).kind else {
+        return false;
+    };
+    match function.info.resolve(file.unparen(base)) {
+        Def::Local(local) => function.info.local(*local).kind == LocalKind::Var,
+        _ => false,
     }
 }
 

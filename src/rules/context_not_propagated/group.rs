@@ -4,11 +4,11 @@
 use crate::catalog::{Copying, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::Def;
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{callee_text, evidence, parents, purpose};
+use crate::source::Span;
 use crate::summary::{At, BodyId, Function, Place, Read, Root, facts};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind};
 
 /// The groups and requests of a function that do not go by the context made for them.
 pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
@@ -39,17 +39,12 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
     let file = function.file;
     let ExprKind::Call { ref args, .. } = file.expr(made).kind else { return None };
     let outer = cx.summaries().context(function, at, *args.first()?).only()?;
-    let Node::Stmt(stmt) = parents(function).of(Node::Expr(made))? else { return None };
-    let (StmtKind::Define { left, .. } | StmtKind::Assign { left, .. }) = &file.stmt(stmt).kind
-    else {
-        return None;
-    };
-    let thrown = *left.get(1)?;
-    let span = file.stmt(stmt).span;
-    if purpose::is_explained(function, &[span]) {
+    let [group_name, thrown] = stored(function, made)?;
+    if purpose::is_explained(function, &[thrown]) {
         return None;
     }
-    let is_thrown = matches!(function.info.resolve(thrown), Def::Blank);
+    let shown = |span: Span| file.source.text(span).into_owned();
+    let is_thrown = shown(thrown) == "_";
     let mut started = Vec::new();
     let mut waits = None;
     let mut again = false;
@@ -82,7 +77,7 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
          the group's own context is thrown away",
         callee_text(function, waits),
     );
-    let mut finding = cx.finding(file.expr(thrown).span, "thrown away", message);
+    let mut finding = cx.finding(thrown, "thrown away", message);
     finding.confidence = finding.confidence.min(Confidence::Medium);
     finding.labels.push(Label {
         location: cx.location(file.expr(started[0]).span),
@@ -98,9 +93,27 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
     finding.help = format!(
         "keep it (`{}, {context} := ...`) and let the goroutines use it; or make the group without \
          a context",
-        function.text(left[0])
+        shown(group_name)
     );
     Some(finding)
+}
+
+/// Where both results of a call are stored.
+fn stored(function: &Function<'_>, call: ExprId) -> Option<[Span; 2]> {
+    let file = function.file;
+    match parents(function).of(Node::Expr(call))? {
+        Node::Stmt(stmt) => match &file.stmt(stmt).kind {
+            StmtKind::Define { left, .. } | StmtKind::Assign { left, .. } => {
+                Some([file.expr(*left.first()?).span, file.expr(*left.get(1)?).span])
+            }
+            _ => None,
+        },
+        Node::Decl(decl) => match &file.decl(decl).kind {
+            DeclKind::Var(spec) => Some([spec.names.first()?.span, spec.names.get(1)?.span]),
+            _ => None,
+        },
+        Node::Expr(_) => None,
+    }
 }
 
 /// Whether a call starts a goroutine of this group, and the literal that it runs.
@@ -173,9 +186,9 @@ fn wrong_context(
     function: &Function<'_>,
     asks: ExprId,
     context: &str,
-    own: ExprId,
+    own: Span,
 ) -> Finding {
-    let own_text = function.text(own);
+    let own_text = function.file.source.text(own);
     let message = format!(
         "when another goroutine of this group fails, this one goes on waiting: it looks at \
          `{context}`, and the failure ends `{own_text}`"
@@ -184,7 +197,7 @@ fn wrong_context(
     let mut finding = cx.finding(span, "the context around the group", message);
     finding.confidence = finding.confidence.min(Confidence::Medium);
     finding.labels.push(Label {
-        location: cx.location(function.file.expr(own).span),
+        location: cx.location(own),
         role: Role::Made,
         message: format!("`{own_text}` ends with the first error of the group"),
     });

@@ -33,6 +33,14 @@ pub enum From {
 }
 
 impl Own {
+    /// Its text for messages.
+    pub fn shown(&self) -> String {
+        match self.is_named() {
+            true => format!("`{}`", self.text),
+            false => self.text.clone(),
+        }
+    }
+
     /// Whether the code can write it as it stands.
     pub fn is_named(&self) -> bool {
         !self.name.is_blank()
@@ -116,7 +124,11 @@ fn of_signature(
     };
     let own = |name: Symbol, declared, text: String, from| Own { text, name, declared, from };
     if let Some(local) = params().find(|local| local.ty.is_context()) {
-        return Some(own(local.name, local.span, local.name.to_string(), From::Param));
+        let text = match local.name.is_blank() {
+            true => "its unnamed context".to_owned(),
+            false => local.name.to_string(),
+        };
+        return Some(own(local.name, local.span, text, From::Param));
     }
     let holder = params().find(|local| !local.name.is_blank() && holds_context(cx, &local.ty))?;
     let text = format!("{}.Context()", holder.name);
@@ -229,8 +241,9 @@ fn calls_back(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, call: ExprId, callee
         function.enclosing(at.body).any(waited)
     };
     facts.all_in_force::<Callback>(cx.versions()).any(|fact| match fact.called {
-        Called::Before | Called::Once => true,
+        Called::Before => true,
         Called::Goroutine => waits(),
-        Called::Later | Called::Request | Called::Cleanup => false,
+        // What runs once runs for all who ask, not for the first one alone.
+        Called::Once | Called::Later | Called::Request | Called::Cleanup => false,
     })
 }

@@ -8,7 +8,7 @@ use crate::summary::{At, Function};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File};
 
 /// First words of the names of functions that put an end to something.
-const ENDINGS: [&str; 38] = [
+const ENDINGS: [&str; 37] = [
     "abort",
     "cancel",
     "clean",
@@ -37,7 +37,6 @@ const ENDINGS: [&str; 38] = [
     "release",
     "remove",
     "reset",
-    "restore",
     "revoke",
     "rollback",
     "shutdown",
@@ -96,6 +95,25 @@ pub fn callee_name(function: &Function<'_>, call: ExprId) -> Option<&'static str
 /// Whether one of the words of a name says that something ends.
 pub fn is_ending(name: &str) -> bool {
     words(name).iter().any(|word| ENDINGS.contains(&word.as_str()))
+}
+
+/// Whether a name says that something is made or set, which out of sight counts as no wait.
+pub fn is_setting(name: &str) -> bool {
+    let first = words(name).into_iter().next().unwrap_or_default();
+    [
+        "configure",
+        "decode",
+        "encode",
+        "init",
+        "marshal",
+        "new",
+        "parse",
+        "register",
+        "set",
+        "unmarshal",
+        "validate",
+    ]
+    .contains(&first.as_str())
 }
 
 /// The words of a name in camel case or with underscores, in lower case.
@@ -187,6 +205,9 @@ pub fn is_explained(function: &Function<'_>, spans: &[Span]) -> bool {
     let gives_reason = |text: &str| {
         let text = text.to_lowercase();
         let open = ["todo", "fixme", "xxx"].iter().any(|mark| text.contains(mark));
+        // A mark that asks about the context has not decided.
+        let asks = text.contains('?') && (text.contains("ctx") || text.contains("context"));
+        let open = open && !asks;
         !open && REASONS.iter().any(|reason| text.contains(reason))
     };
     spans.iter().any(|span| gives_reason(&comment_above(file, file.source.line(span.start)))) || {

@@ -18,22 +18,38 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
         for step in function.body(body).cfg.steps() {
             let at = At { body, step };
             let Step::Call(call) = function.step(at) else { continue };
-            let known = facts(cx.catalog(), function.index, function.info.callee(call));
-            let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else { continue };
-            if blocking.context.is_some() || blocking.only_with.is_some() {
-                continue;
-            }
-            let Some(variant) = &blocking.variant else { continue };
-            let waits = match blocking.when {
-                When::Call => Some((at, call)),
-                When::Result => wait_of_result(cx, read, call),
-                When::Never => None,
-            };
-            let Some((at, waits)) = waits else { continue };
+            let Some((blocking, variant)) = without_context(cx, function, call) else { continue };
+            let Some((at, waits)) = wait_of(cx, read, (at, call), blocking) else { continue };
             findings.extend(check_call(cx, read, at, call, waits, (blocking, variant)));
         }
     }
     findings
+}
+
+/// What the catalog says of a call that takes no context, though its sibling does.
+pub fn without_context<'a>(
+    cx: &FunctionCx<'a>,
+    function: &Function<'_>,
+    call: ExprId,
+) -> Option<(&'a Blocking, &'a Name)> {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    let blocking = known.in_force::<Blocking>(cx.versions())?;
+    let takes_none = blocking.context.is_none() && blocking.only_with.is_none();
+    Some((blocking, blocking.variant.as_ref().filter(|_| takes_none)?))
+}
+
+/// Where such a call waits, or a method of its result does.
+pub fn wait_of(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    (at, call): (At, ExprId),
+    blocking: &Blocking,
+) -> Option<(At, ExprId)> {
+    match blocking.when {
+        When::Call => Some((at, call)),
+        When::Result => wait_of_result(cx, read, call),
+        When::Never => None,
+    }
 }
 
 fn check_call(
@@ -123,9 +139,9 @@ fn finding(
     let callee = callee_text(function, call);
     let waiting = callee_text(function, waits);
     let message = format!(
-        "`{waiting}` waits without a context, so when `{}` of `{name}` is cancelled, the wait \
+        "`{waiting}` waits without a context, so when {} of `{name}` is cancelled, the wait \
          goes on",
-        own.text
+        own.shown()
     );
     let callee_span = match function.file.expr(call).kind {
         ExprKind::Call { callee, .. } => function.file.expr(callee).span,
@@ -145,7 +161,7 @@ fn finding(
         Some(instead) => instead.to_string(),
         None => format!("`{}`", short(variant)),
     };
-    finding.help = format!("use {instead} with `{}`", own.text);
+    finding.help = format!("use {instead} with {}", own.shown());
     if blocking.prepend {
         finding.fixes.extend(prepend(cx, function, own, call, callee_span, &variant.name));
     }
