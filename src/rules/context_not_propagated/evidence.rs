@@ -86,7 +86,8 @@ enum Known {
     Waits(When),
 }
 
-fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, callee: &Callee, arg: u32) -> Known {
+fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: u32) -> Known {
+    let callee = function.info.callee(call);
     let Some(name) = callee.qualified(function.index) else { return Known::Nothing };
     let known = facts(cx.catalog(), function.index, callee);
     if let Some(blocking) = known.in_force::<Blocking>(cx.versions()) {
