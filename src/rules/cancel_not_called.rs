@@ -6,7 +6,7 @@
 
 use crate::catalog::{Context, ContextRole, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
@@ -373,7 +373,7 @@ fn piles_up(
         },
         _ => false,
     });
-    if called {
+    if called || started_with(function, cfg, made.context) {
         return None;
     }
     let (context, cancel) = (function.text(made.context), function.text(made.cancel));
@@ -396,4 +396,16 @@ fn piles_up(
     );
     finding.defect = cx.location(file.expr(made.call).span);
     Some(finding)
+}
+
+/// Whether a goroutine is started with the context, so that it has to outlive the turn.
+fn started_with(function: &Function<'_>, cfg: &Cfg, context: ExprId) -> bool {
+    let file = function.file;
+    let Def::Local(context) = function.info.resolve(file.unparen(context)) else { return false };
+    cfg.steps().any(|step| match cfg.step(step) {
+        Step::Go(stmt) => file
+            .descendants(Node::Stmt(stmt))
+            .any(|node| matches!(node, Node::Expr(expr) if is_local(function, expr, *context))),
+        _ => false,
+    })
 }
