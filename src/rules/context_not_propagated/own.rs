@@ -3,10 +3,11 @@
 
 use crate::catalog::{Callback, Called, Context, ContextRole, TypeRole, TypeRoles};
 use crate::flow::Step;
-use crate::index::{Def, LocalKind, Type};
+use crate::index::{Callee, Def, LocalKind, Type};
 use crate::rules::FunctionCx;
+use crate::rules::context_not_propagated::purpose;
 use crate::source::Span;
-use crate::summary::{Act, At, BodyId, Function, Read, facts, named};
+use crate::summary::{Act, At, BodyId, Function, Place, Read, Root, facts, named};
 use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 /// A context that somebody gave to the function.
@@ -19,6 +20,8 @@ pub struct Own {
     pub declared: Span,
     /// Where it comes from, for messages.
     pub from: From,
+    /// Which parameter it is, if it is one.
+    param: Option<u32>,
 }
 
 /// Where a context comes from.
@@ -68,7 +71,11 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         let literal = function.body(body).literal;
         let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
         if let Some(own) = of_signature(cx, function, literal) {
-            return if uses(&own) { Reach::Own(own) } else { Reach::Away };
+            let ends = match own.param {
+                Some(index) if literal.is_none() => may_end(cx, index, MAX_CALLERS),
+                _ => true,
+            };
+            return if ends && uses(&own) { Reach::Own(own) } else { Reach::Away };
         }
         let (Some(made), Some(literal)) = (function.body(body).made, literal) else { break };
         match runs(cx, read, made, literal) {
@@ -83,6 +90,55 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         None if apart.is_none() => Reach::Caller,
         _ => Reach::Away,
     }
+}
+
+/// How many callers are followed to the one that makes the context.
+const MAX_CALLERS: u32 = 4;
+
+/// Whether somebody may end this parameter of the declared function, a context: nobody in its
+/// package calls it, or some caller gives it a context that was given to that and may be ended.
+fn may_end(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
+    let package = cx.index().package(cx.package.package);
+    let name = cx.declared().name;
+    let mut called = false;
+    for func in &package.funcs {
+        let file = cx.index().file_of(func.id);
+        if purpose::serves_tests(file) {
+            continue;
+        }
+        let info = cx.index().body(func.id);
+        for node in file.descendants(Node::Decl(func.decl)) {
+            let Node::Expr(call) = node else { continue };
+            let calls = match info.callee(call) {
+                Callee::Func(callee) => *callee == cx.func,
+                Callee::InterfaceMethod(selection) => {
+                    selection.name == name && cx.declared().receiver.is_some()
+                }
+                _ => false,
+            };
+            let ExprKind::Call { ref args, .. } = file.expr(call).kind else { continue };
+            let (true, Some(&arg)) = (calls, args.get(index as usize)) else { continue };
+            called = true;
+            let given = cx.summaries().read(func.id).is_some_and(|read| {
+                let origin = read
+                    .function
+                    .at_call(call)
+                    .map(|at| cx.summaries().context(&read.function, at, arg));
+                let caller = FunctionCx { package: cx.package, func: func.id };
+                let ends = |place: &Place| match place.root {
+                    Root::Param(index) if place.path.is_empty() && depth > 0 => {
+                        may_end(&caller, index, depth - 1)
+                    }
+                    _ => true,
+                };
+                origin.is_none_or(|origin| origin.places().iter().any(ends))
+            });
+            if given {
+                return true;
+            }
+        }
+    }
+    !called
 }
 
 /// Whether an expression or a part of it uses the variable that holds the context.
@@ -122,17 +178,19 @@ fn of_signature(
             local.owner == literal && matches!(local.kind, LocalKind::Param(_))
         })
     };
-    let own = |name: Symbol, declared, text: String, from| Own { text, name, declared, from };
     if let Some(local) = params().find(|local| local.ty.is_context()) {
         let text = match local.name.is_blank() {
             true => "its unnamed context".to_owned(),
             false => local.name.to_string(),
         };
-        return Some(own(local.name, local.span, text, From::Param));
+        let LocalKind::Param(index) = local.kind else { return None };
+        let (name, declared) = (local.name, local.span);
+        return Some(Own { text, name, declared, from: From::Param, param: Some(index) });
     }
     let holder = params().find(|local| !local.name.is_blank() && holds_context(cx, &local.ty))?;
     let text = format!("{}.Context()", holder.name);
-    Some(own(holder.name, holder.span, text, From::Holder))
+    let (name, declared) = (holder.name, holder.span);
+    Some(Own { text, name, declared, from: From::Holder, param: None })
 }
 
 /// Whether this type is a request, and `Context()` the context that it holds.
@@ -175,6 +233,7 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
         name: receiver.name,
         declared: receiver.span,
         from: From::Field,
+        param: None,
     })
 }
 
