@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::catalog::{Direction, NoVersions, Signature, TypeExpr};
+use crate::project::PackageId;
 use crate::syntax::{ChanDir, Symbol};
 
 use super::check::external_type;
@@ -10,20 +11,61 @@ use super::universe::{self, Predeclared};
 use super::{Index, QualifiedName, Struct, Type};
 
 impl Index<'_> {
-    /// The results of a call to a function or method whose package is not available.
-    pub(super) fn external_results(&self, name: QualifiedName) -> Type {
+    /// The results of a call in `from` to a function or method whose package is not available.
+    pub(super) fn external_results(&self, from: PackageId, name: QualifiedName) -> Type {
+        match self.external_signature(name) {
+            None => Type::Unknown,
+            Some([single]) => self.available(from, type_of(single)),
+            Some(results) => {
+                let results = results.iter().map(|result| self.available(from, type_of(result)));
+                Type::Tuple(Arc::new(results.collect()))
+            }
+        }
+    }
+
+    /// The type of a variable or field, seen from `from`, whose package is not available; only
+    /// good for what is known not to be a function.
+    pub(super) fn external_variable(&self, from: PackageId, name: QualifiedName) -> Type {
+        match self.external_signature(name) {
+            Some([single]) => self.available(from, type_of(single)),
+            _ => Type::Unknown,
+        }
+    }
+
+    fn external_signature(&self, name: QualifiedName) -> Option<&[TypeExpr]> {
         let receiver = name.receiver.map(Symbol::as_str);
         let facts = self.catalog.facts(name.path.as_str(), receiver, name.name.as_str());
-        let Some(signature) = facts.in_force::<Signature>(&NoVersions) else {
-            return Type::Unknown;
-        };
-        match &signature.results[..] {
-            [single] => type_of(single),
-            results => Type::Tuple(Arc::new(results.iter().map(type_of).collect())),
+        Some(&facts.in_force::<Signature>(&NoVersions)?.results)
+    }
+
+    /// A type that the catalog names, as its package declares it if that is one of the standard
+    /// library: those of modules are only looked for where the program imports them.
+    fn available(&self, from: PackageId, ty: Type) -> Type {
+        match &ty {
+            Type::Pointer(base) => self.available(from, Type::clone(base)).pointer(),
+            Type::Slice(element) => self.available(from, Type::clone(element)).slice(),
+            Type::Chan(dir, element) => {
+                Type::Chan(*dir, Arc::new(self.available(from, Type::clone(element))))
+            }
+            Type::Named(named) if is_standard(named.path) => {
+                let package = self.import(from, named.path).map(|package| self.package(package));
+                match package.and_then(|package| package.lookup(named.name)) {
+                    Some(object) => self.object_type(object.id),
+                    None => ty,
+                }
+            }
+            _ => ty,
         }
     }
 }
 
+/// Whether an import path is one of the standard library: the first element has no dot.
+fn is_standard(path: Symbol) -> bool {
+    let path = path.as_str();
+    !path.is_empty() && !path.split('/').next().unwrap_or(path).contains('.')
+}
+
+/// A type as the catalog writes it.
 pub(super) fn type_of(expr: &TypeExpr) -> Type {
     match expr {
         TypeExpr::Any | TypeExpr::Rest | TypeExpr::Func => Type::Unknown,

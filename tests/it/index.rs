@@ -517,6 +517,28 @@ func (Thing) Run() string { return "" }
 }
 
 #[test]
+fn the_catalog_stands_in_for_missing_packages() {
+    check(
+        r#"
+package m
+
+import (
+	"github.com/gin-gonic/gin"
+	"google.golang.org/grpc"
+)
+
+func f(c *gin.Context) {
+	_ = c.Request           //= c.Request -> external (github.com/gin-gonic/gin.Context).Request
+	c.Request.Context()     //= c.Request.Context() -> calls (net/http.Request).Context : context.Context
+	conn, err := grpc.Dial("")
+	_ = err                 //= err -> var : error
+	conn.Close()            //= conn.Close() -> calls (google.golang.org/grpc.ClientConn).Close
+}
+"#,
+    );
+}
+
+#[test]
 fn declarations_that_lead_to_themselves_are_unknown() {
     check(
         r#"

@@ -34,7 +34,7 @@ impl Checker<'_> {
             Mode::External(name) => {
                 self.arguments(args);
                 self.set_callee(node, Callee::External(name));
-                Operand::value(self.index.external_results(name))
+                Operand::value(self.index.external_results(self.package.id, name))
             }
             Mode::Value => self.call_value(node, callee, (&operand.ty, &[]), args, spread),
             Mode::Partial(given) => {

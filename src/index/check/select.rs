@@ -15,7 +15,12 @@ impl Checker<'_> {
             Mode::Package(path) => self.qualified(node, path, name),
             Mode::Type | Mode::GenericAlias(_) => self.method_expression(node, &base.ty, name),
             Mode::Value => self.member(node, &base.ty, name),
-            Mode::External(_) | Mode::Builtin(_) | Mode::Partial(_) => Operand::default(),
+            // What has members is no function: a variable or field.
+            Mode::External(external) => {
+                let ty = self.index.external_variable(self.package.id, external);
+                self.member(node, &ty, name)
+            }
+            Mode::Builtin(_) | Mode::Partial(_) => Operand::default(),
         }
     }
 
