@@ -80,9 +80,14 @@ impl Machine<'_> {
             Value::Nil => Value::Int(0),
             Value::Str(text) => Value::Int(self.program.text(text).len() as i64),
             Value::Unknown(_) | Value::Term(_) => self.term(state, Term::Len(value), TypeId::INT),
-            Value::Ref(id) if !state.heap.is_external(id) => match state.heap.get(id) {
+            Value::Ref(id) => match state.heap.get(id) {
+                // Other code cannot change the length of a slice that is held here.
                 Object::Slice { items, .. } => Value::Int(items.len() as i64),
+                Object::Map { items, .. } if items.is_empty() && state.heap.is_external(id) => {
+                    self.term(state, Term::Len(value), TypeId::INT)
+                }
                 Object::Map { items, .. } => Value::Int(items.len() as i64),
+                Object::Channel(_) if state.heap.is_external(id) => state.unknown(TypeId::INT),
                 Object::Channel(channel) if capacity => Value::Int(i64::from(channel.capacity)),
                 Object::Channel(channel) => Value::Int(channel.buffer.len() as i64),
                 _ => state.unknown(TypeId::INT),

@@ -214,6 +214,7 @@ impl Search<'_> {
         let node = *self.seen.entry(key).or_insert(next);
         if node == next {
             self.forget_dead(&mut state);
+            self.forget_facts(&mut state, &reached);
             state.heap.keep(|id| reached[id.0 as usize]);
             let node = Node {
                 parent,
@@ -229,6 +230,15 @@ impl Search<'_> {
             self.queue.push(Entry { cost, node: next, state });
         }
         Some(node)
+    }
+
+    /// Drops what was decided about objects that are not kept: their numbers are used again.
+    fn forget_facts(&self, state: &mut State, reached: &[bool]) {
+        let terms = &self.machine.terms;
+        let kept = |term| terms.objects(Value::Term(term)).iter().all(|id| reached[id.0 as usize]);
+        if !state.facts.iter().all(|&(term, _)| kept(term)) {
+            Rc::make_mut(&mut state.facts).retain(|&(term, _)| kept(term));
+        }
     }
 
     /// Clears the variables that nobody reads any more: what they refer to is not kept.

@@ -72,7 +72,11 @@ impl<'a> Explorer<'a> {
         let closed = self.program.is_entry(root);
         let ends_process = closed && self.program.func(root).symbol.as_str() == "main";
         let start = Root { func: root, closed, ends_process };
-        let exploration = explore::explore(&self.program, start, &Limits::default());
+        // Where parameters may be anything most states are choices of values, and what is found is
+        // found early; where all begins in one state the schedules need the room.
+        let limits = Limits::default();
+        let states = if closed { limits.states } else { OPEN_STATES };
+        let exploration = explore::explore(&self.program, start, &Limits { states, ..limits });
         let story = tell::Story { program: &self.program, files: &self.files, root };
         exploration
             .stuck
@@ -84,6 +88,9 @@ impl<'a> Explorer<'a> {
             .collect()
     }
 }
+
+/// States of a root with parameters that are not known.
+const OPEN_STATES: usize = 3_000;
 
 struct Known {
     shares_loop_variables: bool,

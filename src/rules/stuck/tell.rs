@@ -3,7 +3,7 @@
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::explore::{Action, Goroutine, Kind, Misuse, ResourceKind, Site, Stuck, WaitsFor};
 use crate::program::Program;
-use crate::program::code::FuncId;
+use crate::program::code::{FuncId, Op, SelectCase};
 use crate::rules::find;
 use crate::rules::stuck::judge::{Fault, Verdict};
 use crate::source::{FileId, Location, SourceText, Span};
@@ -240,10 +240,7 @@ impl Story<'_> {
 
     fn case_text(&self, site: Site, case: u32) -> Option<String> {
         let func = self.program.func(site.func);
-        let crate::program::code::Op::Select(table) = *func.code.get(site.pc as usize)? else {
-            return None;
-        };
-        let span = func.selects[table as usize].cases.get(case as usize)?.span;
+        let span = self.select(site)?.get(case as usize)?.span;
         Some(self.slice(func.file, span))
     }
 
@@ -264,7 +261,8 @@ impl Story<'_> {
 
     /// How much the claim rests on.
     fn confidence(&self, stuck: &Stuck, centre: &Goroutine) -> Confidence {
-        if stuck.doubts.failed_test || stuck.kind == Kind::Livelock || self.asks_twice(stuck) {
+        let doubtful = stuck.doubts.failed_test || self.asks_twice(stuck) || self.is_idle(stuck);
+        if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
         }
         let chosen = stuck.witness.iter().any(|step| {
@@ -281,6 +279,26 @@ impl Story<'_> {
             return Confidence::Medium;
         }
         Confidence::High
+    }
+
+    /// Whether all who are left wait for new work or for their end when the test that started them
+    /// has returned: idle, and not stuck.
+    fn is_idle(&self, stuck: &Stuck) -> bool {
+        stuck.goroutines.iter().all(|goroutine| {
+            let only_receives = match self.select(goroutine.at) {
+                Some(cases) => cases.len() > 1 && cases.iter().all(|case| !case.send),
+                None => false,
+            };
+            goroutine.number != 0 && only_receives
+        })
+    }
+
+    fn select(&self, site: Site) -> Option<&[SelectCase]> {
+        let func = self.program.func(site.func);
+        match *func.code.get(site.pc as usize)? {
+            Op::Select(table) => Some(&func.selects[table as usize].cases),
+            _ => None,
+        }
     }
 
     /// Whether the same call was asked at two places, and answered differently: it may be a flag
