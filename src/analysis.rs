@@ -13,6 +13,7 @@ mod guard;
 mod merge;
 mod parse;
 mod report;
+mod suppress;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,12 +25,15 @@ use crate::catalog::{Catalog, NoVersions, Versions};
 use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::{FuncId, Index};
 use crate::project::{Package, PackageId, Snapshot};
+use crate::rules::bad_suppression;
 use crate::rules::selection::Selection;
 use crate::rules::stuck::Explorer;
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
-use crate::source::FileId;
+use crate::source::{FileId, Location};
 use crate::summary::Summaries;
 use crate::syntax::File;
+
+use suppress::Suppressions;
 
 pub use report::{Counts, Report, ReportFile};
 
@@ -76,7 +80,7 @@ pub fn analyze(
     let summaries = Summaries::new(&index, catalog, versions);
     let run =
         Run { snapshot, catalog, selection, trees: &trees, index: &index, summaries: &summaries };
-    let checked: Vec<(Vec<Finding>, Vec<Note>)> = snapshot
+    let checked: Vec<Checked> = snapshot
         .packages
         .par_iter()
         .map(|package| {
@@ -85,19 +89,22 @@ pub fn analyze(
             checked
         })
         .collect();
-    let mut findings = Vec::new();
-    for (package_findings, package_notes) in checked {
-        findings.extend(package_findings);
-        notes.extend(package_notes);
+    let (mut shown, mut hidden) = (Vec::new(), Vec::new());
+    for checked in checked {
+        shown.extend(checked.shown);
+        hidden.extend(checked.hidden);
+        notes.extend(checked.notes);
     }
     notes.extend(snapshot.dependency_notes());
     let display = |id: FileId| snapshot.file(id).display.clone();
-    let findings = merge::merge(&display, findings);
+    let merged = merge::merge(&display, shown.clone());
+    let (findings, suppressed) = run.suppress(merged, shown.iter().chain(&hidden));
+    let findings = merge::sorted(&display, findings);
     Report {
         files: report::files(snapshot, &findings),
         findings,
         notes: report::sorted_notes(notes),
-        counts: run.counts(),
+        counts: Counts { suppressed, ..run.counts() },
         missing_dependencies: snapshot.missing_dependencies(),
     }
 }
@@ -111,12 +118,21 @@ struct Run<'a> {
     summaries: &'a Summaries<'a>,
 }
 
+/// What came of the checks of one view of a package.
+#[derive(Default)]
+struct Checked {
+    shown: Vec<Finding>,
+    /// Findings that nobody asked for: with less confidence, or in files of another view.
+    hidden: Vec<Finding>,
+    notes: Vec<Note>,
+}
+
 impl Run<'_> {
     /// All findings in the files that are reported from this view of the package.
-    fn check_package(&self, package: &Package) -> (Vec<Finding>, Vec<Note>) {
+    fn check_package(&self, package: &Package) -> Checked {
         let reported: BTreeSet<FileId> = self.reported(package).collect();
         if reported.is_empty() {
-            return (Vec::new(), Vec::new());
+            return Checked::default();
         }
         let id = PackageId(package.id.0);
         let funcs: Vec<FuncId> = self
@@ -144,7 +160,7 @@ impl Run<'_> {
                         let place = || self.display(package.report[0]);
                         vec![guarded(entry.page.id, place, |findings| check(&cx, findings))]
                     }
-                    Check::Exploration => Vec::new(),
+                    Check::Exploration | Check::Directives => Vec::new(),
                     Check::Function(check) => funcs
                         .par_iter()
                         .map(|&func| {
@@ -156,28 +172,79 @@ impl Run<'_> {
                 }
             })
             .collect();
-        let mut findings = Vec::new();
-        let mut notes = Vec::new();
-        for answer in answers {
+        let mut checked = Checked::default();
+        // A test may show what is wrong with the code that it tests: what is found by exploring
+        // from a file that is reported stays, wherever it is.
+        let explored = self.explore(package, &reported);
+        let of_answer = |everywhere: bool| move |answer| (everywhere, answer);
+        let answers = answers.into_iter().map(of_answer(false));
+        for (everywhere, answer) in answers.chain(explored.into_iter().map(of_answer(true))) {
             match answer {
-                Ok(found) => findings.extend(found),
-                Err(note) => notes.push(note),
+                Ok(found) => {
+                    for finding in found {
+                        let here = everywhere || reported.contains(&finding.primary.file);
+                        match here && self.is_sure_enough(&finding) {
+                            true => checked.shown.push(finding),
+                            false => checked.hidden.push(finding),
+                        }
+                    }
+                }
+                Err(note) => checked.notes.push(note),
             }
         }
-        findings.retain(|finding| reported.contains(&finding.primary.file));
-        // A test may show what is wrong with the code that it tests: those findings stay.
-        for answer in self.explore(package, &reported) {
-            match answer {
-                Ok(found) => findings.extend(found),
-                Err(note) => notes.push(note),
-            }
+        checked
+    }
+
+    fn is_sure_enough(&self, finding: &Finding) -> bool {
+        let least = self.selection.least_confidence(finding.rule);
+        least.is_some_and(|least| finding.confidence >= least)
+    }
+
+    /// Those of `findings` that no directive suppresses, what is wrong with the directives, and how
+    /// many were suppressed. A directive is of use if it speaks of one of `all`.
+    fn suppress<'f>(
+        &self,
+        findings: Vec<Finding>,
+        all: impl Iterator<Item = &'f Finding>,
+    ) -> (Vec<Finding>, usize) {
+        let text = |id: FileId| self.snapshot.file(id).text.clone();
+        let mut suppressions = Suppressions::new(self.trees);
+        for finding in all {
+            suppressions.covers(finding, &text);
         }
-        findings.retain(|finding| {
-            self.selection
-                .least_confidence(finding.rule)
-                .is_some_and(|least| finding.confidence >= least)
-        });
-        (findings, notes)
+        let found = findings.len();
+        let mut left = findings;
+        left.retain(|finding| !suppressions.covers(finding, &text));
+        let suppressed = found - left.len();
+        if self.selection.least_confidence(bad_suppression::ID).is_some() {
+            left.extend(self.complaints(&suppressions));
+        }
+        (left, suppressed)
+    }
+
+    fn complaints(&self, suppressions: &Suppressions) -> Vec<Finding> {
+        let packages = &self.snapshot.packages;
+        let reported: BTreeSet<FileId> =
+            packages.iter().flat_map(|package| self.reported(package)).collect();
+        // Where a view of the package is not reported as a whole, a finding may be elsewhere.
+        let partly: BTreeSet<FileId> = packages
+            .iter()
+            .filter(|package| {
+                let own = |id: &&FileId| !self.tree(**id).generated;
+                package.files.iter().filter(own).any(|id| !reported.contains(id))
+            })
+            .flat_map(|package| package.files.iter().copied())
+            .collect();
+        let nothing_missing = self.snapshot.missing_dependencies().is_empty();
+        let complete = |id| nothing_missing && !partly.contains(&id);
+        suppressions
+            .complaints(self.selection, &|id| reported.contains(&id), &complete)
+            .into_iter()
+            .map(|(at, fault)| {
+                let removal = suppress::removal(&self.snapshot.file(at.file).text, at.span);
+                bad_suppression::finding(at, Location { file: at.file, span: removal }, &fault)
+            })
+            .collect()
     }
 
     /// What is found by exploring the roots in the files that are reported, if a rule asks for it.
@@ -225,6 +292,7 @@ impl Run<'_> {
             files: files.len(),
             packages: asked.map(|package| &package.dir).collect::<BTreeSet<_>>().len(),
             generated: files.iter().filter(|&&id| self.tree(id).generated).count(),
+            suppressed: 0,
         }
     }
 

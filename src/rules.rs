@@ -14,6 +14,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+pub mod bad_suppression;
 mod cancel_not_called;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
@@ -39,6 +40,7 @@ use page::Page;
 
 /// All rules, sorted by id.
 pub const ALL: &[Rule] = &[
+    bad_suppression::RULE,
     cancel_not_called::RULE,
     stuck::CLOSE_MISUSE,
     stuck::COND_WAIT_LOST,
@@ -79,6 +81,8 @@ pub enum Check {
     Package(fn(&PackageCx<'_>, &mut Vec<Finding>)),
     /// The states that can be reached from one root: explored once for all rules that ask for it.
     Exploration,
+    /// The directives that suppress findings, after all findings are known.
+    Directives,
 }
 
 /// What a check of a package knows.
@@ -188,6 +192,7 @@ pub const GROUPS: &[Group] = &[
     Group { id: "watch", title: "things that run until they are stopped" },
     Group { id: "handoff", title: "what two sides still share after one has left" },
     Group { id: "context", title: "blocking where no cancellation reaches" },
+    Group { id: "suppression", title: "directives that suppress findings" },
 ];
 
 /// A rule whose page has been read.

@@ -25,7 +25,7 @@ pub fn merge(display: &dyn Fn(FileId) -> String, findings: Vec<Finding>) -> Vec<
 }
 
 /// Sorted by what people see; equal ones once.
-fn sorted(display: &dyn Fn(FileId) -> String, mut findings: Vec<Finding>) -> Vec<Finding> {
+pub fn sorted(display: &dyn Fn(FileId) -> String, mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_cached_key(|finding| {
         (display(finding.primary.file), finding.primary.span, finding.rule, finding.message.clone())
     });

@@ -30,6 +30,8 @@ pub struct Counts {
     pub packages: usize,
     /// Those of the files that are generated, and so not reported.
     pub generated: usize,
+    /// Findings that a directive suppresses.
+    pub suppressed: usize,
 }
 
 /// A file that a finding speaks of.

@@ -98,6 +98,7 @@ struct Summary {
     files: usize,
     packages: usize,
     generated: usize,
+    suppressed: usize,
     /// Notes by kind; only kinds that occurred.
     notes: BTreeMap<&'static str, usize>,
 }
@@ -186,6 +187,7 @@ fn summary(report: &Report) -> Summary {
         files: report.counts.files,
         packages: report.counts.packages,
         generated: report.counts.generated,
+        suppressed: report.counts.suppressed,
         notes,
     }
 }

@@ -49,6 +49,9 @@ pub fn write_summary(report: &Report, elapsed: Duration, out: &mut dyn Write) ->
         plural(report.counts.files, "file"),
         plural(report.counts.packages, "package"),
     )?;
+    if report.counts.suppressed > 0 {
+        write!(out, "; {} suppressed", report.counts.suppressed)?;
+    }
     for (count, what) in exceptions(report) {
         write!(out, "; {count} {what}")?;
     }

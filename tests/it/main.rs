@@ -19,4 +19,5 @@ mod project;
 mod real;
 mod robustness;
 mod summary;
+mod suppress;
 mod syntax;

@@ -45,7 +45,7 @@ fn report(path: &str, text: &[u8], stuck: &str, labels: &[(&str, &str)]) -> Repo
     Report {
         findings: vec![finding],
         files: BTreeMap::from([(FileId(0), file)]),
-        counts: Counts { files: 1, packages: 1, generated: 0 },
+        counts: Counts { files: 1, packages: 1, generated: 0, suppressed: 0 },
         ..Report::default()
     }
 }
@@ -193,7 +193,7 @@ fn notes_and_the_summary_name_what_was_left_out() {
         message: message.to_owned(),
     };
     let report = Report {
-        counts: Counts { files: 12, packages: 3, generated: 2 },
+        counts: Counts { files: 12, packages: 3, generated: 2, suppressed: 1 },
         missing_dependencies: vec!["a.b/c".to_owned(), "d.e/f".to_owned()],
         notes: vec![
             note("a.go", NoteKind::ParseError, "syntax error"),
@@ -210,7 +210,7 @@ fn notes_and_the_summary_name_what_was_left_out() {
     check(
         |report, out| output::write_summary(report, std::time::Duration::from_millis(1230), out),
         &report,
-        "no findings in 12 files of 3 packages; 2 generated, not reported; \
+        "no findings in 12 files of 3 packages; 1 suppressed; 2 generated, not reported; \
          1 with syntax errors, analysed around them; 1 skipped as too large; 1 unreadable; 2 dependencies not found; 1.23 s\n",
     );
 }
