@@ -18,10 +18,13 @@ pub mod bad_suppression;
 mod cancel_not_called;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
+mod handoff;
+mod live_header_exposed;
 pub mod page;
 mod request_shared_after_handoff;
 pub mod scene;
 pub mod selection;
+mod shared_after_timeout;
 mod stop_bound_too_early;
 pub mod stuck;
 pub mod watch;
@@ -47,6 +50,7 @@ pub const ALL: &[Rule] = &[
     context_not_propagated::RULE,
     done_arm_does_not_leave::RULE,
     stuck::DOUBLE_LOCK,
+    live_header_exposed::RULE,
     stuck::LOCK_HELD_WHILE_BLOCKED,
     stuck::LOCK_ORDER,
     stuck::NIL_CHANNEL,
@@ -56,6 +60,7 @@ pub const ALL: &[Rule] = &[
     request_shared_after_handoff::RULE,
     stuck::SELECT_NEVER_READY,
     stuck::SEND_WITHOUT_RECEIVER,
+    shared_after_timeout::RULE,
     stop_bound_too_early::RULE,
     stuck::UNLOCK_MISSING,
     stuck::WAITGROUP_UNBALANCED,

@@ -30,6 +30,7 @@ mod context;
 mod effect;
 mod effects;
 mod function;
+mod handoff;
 mod place;
 mod print;
 mod reaching;

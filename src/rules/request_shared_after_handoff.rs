@@ -4,14 +4,17 @@
 //! What makes a copy, and how deep it goes, is the catalog's; whether the function waits for its
 //! goroutine is the summary's.
 
-use crate::catalog::{Copying, Depth, TypeRole, TypeRoles};
+use crate::catalog::{Copying, Depth, TypeRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
-use crate::index::{Def, LocalId, LocalKind, Type};
+use crate::flow::{Exit, Path, PathEnd};
+use crate::index::{Def, LocalId, LocalKind};
+use crate::rules::handoff::{
+    go_keyword, has_role, is_handler, variable, waits_for_something, way_out,
+};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
-use crate::summary::{self, At, Function, Read, Source, Spawn};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::summary::{self, Function, Read, Source, Spawn};
+use crate::syntax::{ExprId, ExprKind, Node};
 
 pub const RULE: Rule = Rule {
     page: include_str!("../../rules/request-shared-after-handoff.md"),
@@ -38,13 +41,6 @@ fn check_spawn(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Option<Fi
     }
     let handoff = served(cx, function, spawn)?;
     Some(finding(cx, function, spawn, leaves, &handoff))
-}
-
-/// Whether the body that starts a goroutine, of whose end nothing is known, waits for anything
-/// after it: that may well be the goroutine.
-fn waits_for_something(read: &Read<'_>, at: At) -> bool {
-    let cfg = &read.function.body(at.body).cfg;
-    read.waits(at.body).iter().any(|(wait, _)| cfg.reaches(at.step, wait.step))
 }
 
 /// The inner handler's call in the goroutine.
@@ -83,22 +79,6 @@ fn served(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> Option
     None
 }
 
-/// Whether this function value takes a response writer and a request, and gives nothing.
-fn is_handler(cx: &FunctionCx<'_>, function: &Function<'_>, callee: ExprId) -> bool {
-    let ty = function.index.underlying(function.info.type_of(callee));
-    let Type::Func(signature) = ty else { return false };
-    let [writer, request] = &signature.params[..] else { return false };
-    signature.results.is_empty()
-        && has_role(cx, writer, TypeRole::ResponseWriter)
-        && has_role(cx, request, TypeRole::Request)
-}
-
-fn has_role(cx: &FunctionCx<'_>, ty: &Type, role: TypeRole) -> bool {
-    let Some(named) = ty.named() else { return false };
-    let facts = summary::named(cx.catalog(), named.qualified());
-    facts.in_force::<TypeRoles>(cx.versions()).is_some_and(|roles| roles.roles.contains(&role))
-}
-
 /// How many variables are followed from the goroutine's request to the filter's parameter.
 const MAX_VARIABLES: usize = 4;
 
@@ -132,13 +112,6 @@ fn callers_request(
         }
     }
     None
-}
-
-fn variable(function: &Function<'_>, expr: ExprId) -> Option<LocalId> {
-    match function.info.resolve(function.file.unparen(expr)) {
-        Def::Local(local) => Some(*local),
-        _ => None,
-    }
 }
 
 /// The variable whose request `value` is, or is made of, and what the two share.
@@ -210,40 +183,6 @@ fn finding(
     finding.defect = cx.location(go);
     finding.fixes.extend(clone_fix(cx, function, spawn, handoff));
     finding
-}
-
-fn go_keyword(function: &Function<'_>, spawn: &Spawn) -> Span {
-    let start = function.step(spawn.at).span(function.file).start;
-    Span::new(start, start + "go".len() as u32)
-}
-
-/// Where the function leaves without the goroutine, and on what condition.
-fn way_out(function: &Function<'_>, at: At, leaves: &Path) -> Option<(Span, String)> {
-    let file = function.file;
-    let arm = leaves.decisions().find_map(|kind| match kind {
-        EdgeKind::Arm(select, arm) => Some((select, arm)),
-        _ => None,
-    });
-    if let Some((select, arm)) = arm
-        && let StmtKind::Select(clauses) = &file.stmt(select).kind
-        && let Some(comm) = clauses.get(arm as usize).and_then(|clause| clause.comm)
-        && let Some(channel) = Step::Comm(comm).received_from(file)
-    {
-        let told = format!(
-            "when `{}` is ready first, the function leaves without the goroutine",
-            function.text(channel)
-        );
-        return Some((file.stmt(comm).span, told));
-    }
-    let PathEnd::Exit(_, exit) = leaves.end else { return None };
-    let told = "the function leaves without waiting for the goroutine".to_owned();
-    match exit {
-        Exit::Return(stmt) => Some((file.stmt(stmt).span, told)),
-        _ => {
-            let end = file.stmt(function.body(at.body).block).span.end;
-            Some((Span::new(end.saturating_sub(1), end), told))
-        }
-    }
 }
 
 /// A clone before the `go` statement, which the goroutine uses in place of the request.
