@@ -171,11 +171,11 @@ impl Collector<'_, '_> {
     fn operand(&mut self, expr: ExprId) {
         match self.function.file.expr(expr).kind {
             ExprKind::Unary { op: UnaryOp::Addr, operand } => self.skip(operand),
-            ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } => {
-                if !self.seen.contains(&expr) {
-                    self.seen.push(expr);
-                    self.chain(base, What::ElementRead);
-                }
+            ExprKind::Index { base, .. } | ExprKind::Slice { base, .. }
+                if !self.seen.contains(&expr) =>
+            {
+                self.seen.push(expr);
+                self.chain(base, What::ElementRead);
             }
             ExprKind::Ident(_) | ExprKind::Selector { .. } | ExprKind::Star(_) => {
                 self.chain(expr, What::Read);
