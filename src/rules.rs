@@ -19,6 +19,7 @@ mod cancel_not_called;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
 mod handoff;
+mod header_after_handoff;
 mod live_header_exposed;
 pub mod page;
 mod request_shared_after_handoff;
@@ -31,6 +32,7 @@ pub mod watch;
 mod watch_closed_unchecked;
 mod watch_not_drained;
 mod watch_not_stopped;
+mod writer_outlives_handler;
 
 use crate::catalog::{Catalog, Versions};
 use crate::diagnostic::Finding;
@@ -50,6 +52,7 @@ pub const ALL: &[Rule] = &[
     context_not_propagated::RULE,
     done_arm_does_not_leave::RULE,
     stuck::DOUBLE_LOCK,
+    header_after_handoff::RULE,
     live_header_exposed::RULE,
     stuck::LOCK_HELD_WHILE_BLOCKED,
     stuck::LOCK_ORDER,
@@ -67,6 +70,7 @@ pub const ALL: &[Rule] = &[
     watch_closed_unchecked::RULE,
     watch_not_drained::RULE,
     watch_not_stopped::RULE,
+    writer_outlives_handler::RULE,
 ];
 
 /// A rule: what it is and how it judges.

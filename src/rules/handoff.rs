@@ -1,12 +1,12 @@
 //! What the rules of group `handoff` share: the goroutine that a function may leave behind, the way
 //! on which it does, and what requests and responses are.
 
-use crate::catalog::{TypeRole, TypeRoles};
+use crate::catalog::{Copying, Depth, Part, TypeRole, TypeRoles};
 use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
-use crate::index::{Def, LocalId, Type};
+use crate::index::{Def, Local, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::source::Span;
-use crate::summary::{self, At, Function, Read, Spawn};
+use crate::source::{Location, Span};
+use crate::summary::{self, Act, At, BodyId, Effect, Function, Mode, Place, Read, Root, Spawn};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// Whether the body that starts a goroutine, of whose end nothing is known, waits for anything
@@ -109,4 +109,159 @@ fn goes_on_with_chain(cx: &FunctionCx<'_>, function: &Function<'_>, callee: Expr
         }
         _ => false,
     }
+}
+
+/// A request, a response, or what stands for both, that a goroutine uses.
+pub struct Held {
+    /// The parameter that it comes from.
+    pub parameter: LocalId,
+    /// It.
+    pub place: Place,
+    /// What it is.
+    pub what: Exchange,
+    /// Where the goroutine uses it.
+    pub used: Location,
+}
+
+/// What a function that handles a request is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// The writer of the response.
+    Writer,
+    /// The body of the request.
+    Body,
+    /// A value of a pool, which stands for request and response.
+    Pooled,
+}
+
+/// What the goroutine uses of what the function around it is given to handle one request: each
+/// parameter once.
+pub fn held(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Vec<Held> {
+    let function = &read.function;
+    let mut found: Vec<Held> = Vec::new();
+    for effect in read.effects_at(spawn.at).filter(|effect| effect.mode == Mode::Spawned) {
+        let Some(parameter) = parameter(function, spawn.at.body, &effect.place) else { continue };
+        let Some(what) = exchange(cx, function, parameter, effect) else { continue };
+        let is_new = !found.iter().any(|held| held.parameter == parameter);
+        if is_new && !is_kept(cx, read, spawn.at.body, &effect.place) {
+            let used = cx.location(first_mention(function, spawn, parameter));
+            found.push(Held { parameter, place: effect.place.clone(), what, used });
+        }
+    }
+    found
+}
+
+/// Whether the body takes a value of a pool out of it for good: by a call without results that
+/// detaches what it is called on.
+fn is_kept(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId, place: &Place) -> bool {
+    let function = &read.function;
+    let cfg = &function.body(body).cfg;
+    cfg.steps().any(|step| {
+        let Step::Call(call) = cfg.step(step) else { return false };
+        let facts = summary::facts(cx.catalog(), function.index, function.info.callee(call));
+        let detaches = facts
+            .in_force::<Copying>(cx.versions())
+            .is_some_and(|copying| copying.depth == Depth::Detached);
+        let gives = match function.info.type_of(call) {
+            Type::Tuple(results) => !results.is_empty(),
+            ty => !ty.is_unknown(),
+        };
+        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return false };
+        let ExprKind::Selector { base, .. } = function.file.expr(callee).kind else { return false };
+        let at = At { body, step };
+        detaches && !gives && function.object_places(at, base).list.contains(place)
+    })
+}
+
+/// Where the goroutine first speaks of a parameter; its call if it gets it by another name.
+fn first_mention(function: &Function<'_>, spawn: &Spawn, parameter: LocalId) -> Span {
+    let mut nodes = function.file.descendants(Node::Expr(spawn.call));
+    let first = nodes.find_map(|node| match node {
+        Node::Expr(expr) if variable(function, expr) == Some(parameter) => Some(expr),
+        _ => None,
+    });
+    function.file.expr(first.unwrap_or(spawn.call)).span
+}
+
+/// The parameter of the body that a place is, as it was given.
+fn parameter(function: &Function<'_>, body: BodyId, place: &Place) -> Option<LocalId> {
+    let literal = function.body(body).literal;
+    let index = match place.root {
+        Root::Param(index) if literal.is_none() => index,
+        Root::LiteralParam(of, index) if literal == Some(of) => index,
+        _ => return None,
+    };
+    let is_it = |local: &Local| local.kind == LocalKind::Param(index) && local.owner == literal;
+    let found = function.info.locals().iter().position(is_it)?;
+    Some(LocalId(found as u32))
+}
+
+/// What a parameter is to a function that handles a request, if the effect is a use that needs the
+/// request to be still handled.
+fn exchange(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    parameter: LocalId,
+    effect: &Effect,
+) -> Option<Exchange> {
+    let local = function.info.local(parameter);
+    let whole = effect.place.path.is_empty();
+    if has_role(cx, &local.ty, TypeRole::Pooled) {
+        let used =
+            matches!(effect.act, Act::Captured | Act::Passed | Act::Method(_) | Act::Touched(..));
+        return (whole && used).then_some(Exchange::Pooled);
+    }
+    if !is_given_both(cx, function, local.owner) {
+        return None;
+    }
+    if has_role(cx, &local.ty, TypeRole::ResponseWriter) {
+        let used = matches!(
+            effect.act,
+            Act::Captured
+                | Act::Passed
+                | Act::Method(_)
+                | Act::Touched(Part::Response | Part::ResponseHeader, _)
+        );
+        return (whole && used).then_some(Exchange::Writer);
+    }
+    let reads = matches!(effect.act, Act::Touched(Part::RequestBody, _));
+    (reads && has_role(cx, &local.ty, TypeRole::Request)).then_some(Exchange::Body)
+}
+
+/// Whether a function takes a response writer and a request and nothing else, so that it is called
+/// by a server or by another handler.
+fn is_given_both(cx: &FunctionCx<'_>, function: &Function<'_>, literal: Option<ExprId>) -> bool {
+    let mut given = [false, false];
+    for local in function.info.locals() {
+        match local.kind {
+            LocalKind::Param(0) if local.owner == literal => {
+                given[0] = has_role(cx, &local.ty, TypeRole::ResponseWriter);
+            }
+            LocalKind::Param(1) if local.owner == literal => {
+                given[1] = has_role(cx, &local.ty, TypeRole::Request);
+            }
+            LocalKind::Param(_) | LocalKind::Result(_) if local.owner == literal => return false,
+            _ => {}
+        }
+    }
+    given == [true, true]
+}
+
+/// Whether somebody else than the function's own steps may wait for the goroutine: what it signals
+/// with is known to others.
+pub fn others_may_wait(read: &Read<'_>, spawn: &Spawn) -> bool {
+    let function = &read.function;
+    spawn.signals.iter().any(|signal| {
+        let is_own = matches!(signal.root, Root::Made(_) | Root::Local(_) | Root::Call(..));
+        !is_own
+            || function.bodies().any(|body| {
+                read.effects(body).effects.iter().any(|effect| {
+                    let waits = matches!(effect.act, Act::Received(_) | Act::Drained);
+                    effect.place == *signal
+                        && effect.at != spawn.at
+                        && (waits && (body != spawn.at.body || effect.mode > Mode::Deferred)
+                            || effect.act.escapes() && effect.act != Act::Captured)
+                })
+            })
+    })
 }

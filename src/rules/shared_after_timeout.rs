@@ -275,7 +275,7 @@ fn finding(
                     the channel (with a buffer of one), so that only the arm that receives them \
                     uses them; or wait for the goroutine on this way out too"
         .to_owned();
-    finding.defect = cx.location(go);
+    finding.defect = finding.primary;
     finding
 }
 
