@@ -36,7 +36,8 @@ use rustc_hash::FxHashMap;
 pub use fact::{
     Access, Blocking, Callback, Called, Calls, Chain, Channel, Closes, Context, ContextRole,
     Copying, Depth, Effect, Ends, Fact, Factory, Filter, Kind, Model, NoReturn, NonBlocking, Order,
-    Part, Producer, Pure, Resource, Share, Signature, Starter, TypeRole, TypeRoles, Wait, When,
+    Part, Producer, Pure, Resource, Share, Signature, Starter, Stream, TypeRole, TypeRoles, Wait,
+    When,
 };
 pub use gate::{Bound, Gate, GoBounds, NoVersions, Versions};
 pub use name::{Direction, Name, TypeExpr};
@@ -68,6 +69,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("rules/catalog/mux.toml", include_str!("../rules/catalog/mux.toml")),
     ("rules/catalog/logs.toml", include_str!("../rules/catalog/logs.toml")),
     ("rules/catalog/data.toml", include_str!("../rules/catalog/data.toml")),
+    ("rules/catalog/stores.toml", include_str!("../rules/catalog/stores.toml")),
 ];
 
 /// What known APIs do.

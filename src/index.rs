@@ -115,6 +115,11 @@ impl<'s> Index<'s> {
         &self.package(id.package).objects[id.index as usize]
     }
 
+    /// Whether a function is declared in a file whose name ends in `_test.go`.
+    pub fn is_in_test_file(&self, id: FuncId) -> bool {
+        self.snapshot.file(self.func(id).file).test
+    }
+
     /// The tree of the file that declares a function.
     pub fn file_of(&self, id: FuncId) -> &Arc<File> {
         &self.package(id.package).scope_of(self.func(id).file).file

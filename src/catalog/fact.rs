@@ -17,6 +17,8 @@ pub enum Fact {
     Resource(Resource),
     /// `[[producer]]`
     Producer(Producer),
+    /// `[[stream]]`
+    Stream(Stream),
     /// `[[starter]]`
     Starter(Starter),
     /// `[[factory]]`
@@ -78,7 +80,7 @@ macro_rules! kinds {
 
 kinds! {
     Blocking(Blocking), NoReturn(NoReturn), Resource(Resource), Producer(Producer),
-    Starter(Starter), Factory(Factory), Channel(Channel), Context(Context), Type(TypeRoles),
+    Stream(Stream), Starter(Starter), Factory(Factory), Channel(Channel), Context(Context), Type(TypeRoles),
     Access(Access), Copy(Copying), Filter(Filter), Chain(Chain), Callback(Callback),
     Pure(Pure) with except, NonBlocking(NonBlocking) with except, Model(Model),
     Signature(Signature),
@@ -110,6 +112,15 @@ pub struct Blocking {
     pub timeout: Option<Place>,
     /// The option without which it does not wait: a call of this function is among its arguments.
     pub only_with: Option<Name>,
+    /// Whether it gives up by itself soon, with a bound that code does not see.
+    #[serde(default)]
+    pub short: bool,
+    /// Methods of the receiver, or of what it is made of, that put a bound on the time.
+    #[serde(default)]
+    pub bounded_by: Vec<Box<str>>,
+    /// Texts of the first argument with which the peer is on the same machine.
+    #[serde(default)]
+    pub near: Vec<Box<str>>,
 }
 
 /// What a blocking call waits for.
@@ -220,6 +231,20 @@ pub struct Producer {
     pub ends: Vec<Box<str>>,
 }
 
+/// What code that imports a package has to do with its streams, which generated methods open with a
+/// context first.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// The methods of a stream that send.
+    pub send: Vec<Box<str>>,
+    /// Those that receive: until one fails, the stream goes on.
+    pub receive: Vec<Box<str>>,
+    /// Those that leave it open.
+    #[serde(default)]
+    pub leave_open: Vec<Box<str>>,
+}
+
 /// A function that goes on, or starts something that goes on, until a channel that it is given
 /// closes or a context that it is given ends.
 #[derive(Clone, Debug, Deserialize)]
@@ -286,6 +311,9 @@ pub struct Context {
     /// Whether it always has a deadline of its own.
     #[serde(default)]
     pub deadline: bool,
+    /// Whether it stands where the right context has not been decided on (`TODO`).
+    #[serde(default)]
+    pub undecided: bool,
 }
 
 /// Where a context comes from.

@@ -301,6 +301,7 @@ fn fact(kind: &str, own: DeTable<'_>, start: usize) -> Option<Result<Fact, toml:
         "noreturn" => read(own, start).map(Fact::NoReturn),
         "resource" => read(own, start).map(Fact::Resource),
         "producer" => read(own, start).map(Fact::Producer),
+        "stream" => read(own, start).map(Fact::Stream),
         "starter" => read(own, start).map(Fact::Starter),
         "factory" => read(own, start).map(Fact::Factory),
         "channel" => read(own, start).map(Fact::Channel),
@@ -327,6 +328,7 @@ fn admitted(kind: &str) -> &'static [About] {
         "producer" | "type" | "factory" => &[About::Type],
         "channel" => &[About::Var, About::Func],
         "access" | "signature" => &[About::Func, About::Field],
+        "stream" => &[About::Package],
         "pure" | "nonblocking" => &[About::Func, About::Package],
         _ => &[About::Func],
     }

@@ -20,6 +20,7 @@ use crate::source::{FileId, Span};
 use crate::syntax::{DeclId, ExprId, File, Ident, Symbol};
 
 use super::body::BodyInfo;
+use super::external::external_name;
 use super::package::{FileScope, ObjectKind, Package};
 use super::universe::{self, Predeclared};
 use super::{
@@ -251,9 +252,7 @@ impl<'a> Checker<'a> {
             }
         }
         match missing {
-            Some(path) if !several => {
-                Some(Name::External(QualifiedName { path, receiver: None, name }))
-            }
+            Some(path) if !several => Some(Name::External(external_name(path, name))),
             Some(_) => Some(Name::Unknown),
             None => None,
         }

@@ -59,6 +59,16 @@ impl Index<'_> {
     }
 }
 
+/// What `name` of the package imported as `path` is called where catalogs speak of it. Godep wrote
+/// the place of its copy into the import paths.
+pub(super) fn external_name(path: Symbol, name: Symbol) -> QualifiedName {
+    let path = path
+        .as_str()
+        .rsplit_once("/Godeps/_workspace/src/")
+        .map_or(path, |(_, copied)| Symbol::new(copied));
+    QualifiedName { path, receiver: None, name }
+}
+
 /// Whether an import path is one of the standard library: the first element has no dot.
 fn is_standard(path: Symbol) -> bool {
     let path = path.as_str();

@@ -363,7 +363,10 @@ impl Type {
     /// Whether this is `context.Context`, or the type of golang.org/x/net that it was before Go 1.7
     /// and has been an alias of since Go 1.9.
     pub fn is_context(&self) -> bool {
-        self.is_named("context", "Context") || self.is_named("golang.org/x/net/context", "Context")
+        const BEFORE_GO_1_7: [&str; 2] =
+            ["golang.org/x/net/context", "code.google.com/p/go.net/context"];
+        self.is_named("context", "Context")
+            || BEFORE_GO_1_7.iter().any(|path| self.is_named(path, "Context"))
     }
 
     /// Whether this is `error`.

@@ -4,10 +4,14 @@
 //! function, or gives the variable another value, and nothing on it uses the variable. Any use
 //! counts as the end of the matter, since it may have handed the cancel function on.
 
+mod held;
+mod stream;
+
 use crate::catalog::{Context, ContextRole, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind};
+use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{Act, At, Function, Place, Read, Root, facts};
@@ -21,8 +25,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let function = &read.function;
     let name = cx.declared().name.as_str();
     let runs_process = cx.declared().receiver.is_none() && matches!(name, "main" | "init");
-    let tests = function.file.imports.iter().any(|import| import.path.as_str() == "testing");
-    if runs_process || tests {
+    if runs_process || serves_tests(cx.index(), cx.func) {
         return;
     }
     let mut parents: Option<Parents> = None;
@@ -38,6 +41,8 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             findings.extend(finding);
         }
     }
+    findings.extend(held::check(cx, &read));
+    findings.extend(stream::check(cx, &read));
 }
 
 /// A context with a cancel function.

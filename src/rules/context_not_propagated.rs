@@ -5,16 +5,19 @@
 //! ([`evidence`]). What is meant to outlive the context ([`purpose`]) is none of it.
 
 mod below;
+mod bound;
 mod evidence;
 mod group;
 mod own;
 mod purpose;
+mod sibling;
 mod variant;
 
 use crate::catalog::{Context, ContextRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::Step;
 use crate::index::{Callee, FuncId};
+use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{Location, Span};
 use crate::summary::{Act, At, ContextRoot, Function, Mode, Place, Read, Root, facts};
@@ -29,10 +32,9 @@ pub const RULE: Rule = Rule {
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
-    let function = &read.function;
     let name = cx.declared().name.as_str();
     let runs_process = cx.declared().receiver.is_none() && matches!(name, "main" | "init");
-    if runs_process || purpose::serves_tests(function.file) {
+    if runs_process || serves_tests(cx.index(), cx.func) {
         return;
     }
     for fresh in fresh_contexts(cx, &read) {
@@ -102,12 +104,21 @@ fn is_root(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
     known.all_in_force::<Context>(cx.versions()).any(|fact| fact.role == ContextRole::Root)
 }
 
+/// Whether a call makes a context that stands for one that has not been decided on.
+fn is_undecided(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    known.all_in_force::<Context>(cx.versions()).any(|fact| fact.undecided)
+}
+
 fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Finding> {
     let function = &read.function;
     let file = function.file;
     let spans = [file.expr(fresh.made).span, file.expr(fresh.call).span];
     let made_at = function.at_call(fresh.made)?;
-    if purpose::ends_something(function, fresh.call)
+    let ends = purpose::ends_something(function, fresh.call);
+    if ends
+        && !(purpose::is_made_to_end(function, fresh.call)
+            && is_undecided(cx, function, fresh.made))
         || purpose::is_explained(function, &spans)
         || purpose::after_the_end(function, fresh.at)
         || purpose::after_the_end(function, made_at)
@@ -211,7 +222,7 @@ fn caller_with_context(cx: &FunctionCx<'_>) -> Option<(FuncId, ExprId, Own)> {
     for func in &package.funcs {
         let file = cx.index().file_of(func.id);
         let DeclKind::Func(_) = &file.decl(func.decl).kind else { continue };
-        if func.id == cx.func || purpose::serves_tests(file) {
+        if func.id == cx.func || serves_tests(cx.index(), func.id) {
             continue;
         }
         let info = cx.index().body(func.id);

@@ -7,7 +7,7 @@
 use crate::catalog::{Copying, Depth, TypeRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Exit, Path, PathEnd};
-use crate::index::{Def, LocalId, LocalKind};
+use crate::index::{Callee, Def, LocalId, LocalKind};
 use crate::rules::handoff::{
     go_keyword, has_role, is_handler, variable, waits_for_something, way_out,
 };
@@ -69,7 +69,13 @@ fn served(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> Option
         let Node::Expr(call) = node else { continue };
         let ExprKind::Call { callee, args, .. } = &file.expr(call).kind else { continue };
         let [_, request] = args[..] else { continue };
-        if !is_handler(cx, function, *callee) {
+        let serves = match function.info.callee(call) {
+            // What the method of a type does with the request is known only of the run's own.
+            Callee::Func(func) => cx.summaries().of(*func).is_some(),
+            Callee::External(_) | Callee::Unknown { .. } => false,
+            _ => true,
+        };
+        if !serves || !is_handler(cx, function, *callee) {
             continue;
         }
         if let Some((parameter, sharing)) = callers_request(cx, function, request) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::catalog::{Entry, Facts, Resource, Shape, TypeExpr};
 use crate::flow::{Cfg, StepId};
-use crate::index::{BodyInfo, Def, LocalId, QualifiedName, Type};
+use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, QualifiedName, Type};
 use crate::rules::FunctionCx;
 use crate::source::Span;
 use crate::summary::{BodyId, Read};
@@ -40,6 +40,35 @@ pub fn holds_any(cx: &FunctionCx<'_>, words: &[&str]) -> bool {
     // Of text that is no UTF-8 nothing is said.
     std::str::from_utf8(bytes).map_or(true, |text| words.iter().any(|word| text.contains(word)))
 }
+
+/// Whether a function belongs to tests, or to what helps them: its file is a test's, or imports
+/// `testing` and not for a few of its functions alone.
+pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
+    if index.is_in_test_file(func) {
+        return true;
+    }
+    let file = index.file_of(func);
+    let Some(import) = file.imports.iter().find(|import| import.path.as_str() == "testing") else {
+        return false;
+    };
+    let named = import.name.map_or("testing", |name| name.name.as_str());
+    let (mut all, mut helping) = (0, 0);
+    for (decl, func) in file.funcs() {
+        let decl = file.decl(decl);
+        let end = match file.body(func) {
+            Body::Parsed(body) => file.stmt(body).span.start,
+            _ => decl.span.end,
+        };
+        let signature = file.source.text(Span::new(decl.span.start, end));
+        all += 1;
+        let takes_test = signature.contains(&format!("{named}.")) || signature.contains(".TB");
+        helping += u32::from(takes_test);
+    }
+    helping * FEW >= all
+}
+
+/// What part of a file's functions may help tests in a file that is none of theirs.
+const FEW: u32 = 8;
 
 /// The graph of one body.
 pub struct Graph<'a> {

@@ -12,7 +12,7 @@ use crate::catalog::{End, Entry, Facts, Producer};
 use crate::flow::{Cfg, StepId};
 use crate::index::{LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::scene::{Scene, holds_any};
+use crate::rules::scene::{Scene, holds_any, serves_tests};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind, Symbol, UnaryOp};
 
@@ -442,7 +442,7 @@ fn ends_others(ty: &Type) -> bool {
 
 /// Whether a file is about tests, whose goroutines end with the process.
 pub fn is_about_tests(scene: &Scene<'_>) -> bool {
-    scene.file.imports.iter().any(|import| import.path.as_str() == "testing")
+    serves_tests(scene.cx.index(), scene.cx.func)
 }
 
 /// Whether the function is a program's `main`, whose end is the end of all goroutines.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::syntax::{ExprId, Ident, Symbol};
 
 use super::{Checker, Mode, Operand};
+use crate::index::external::external_name;
 use crate::index::universe::{self, Predeclared};
-use crate::index::{Def, QualifiedName, Selection, Signature, Type};
+use crate::index::{Def, Selection, Signature, Type};
 
 impl Checker<'_> {
     pub(super) fn select(&mut self, node: ExprId, base: Operand, name: Ident) -> Operand {
@@ -39,7 +40,7 @@ impl Checker<'_> {
             };
         }
         let Some(package) = self.index.import(self.package.id, path) else {
-            let name = QualifiedName { path, receiver: None, name };
+            let name = external_name(path, name);
             self.set_def(node, Def::External(name));
             return self.external_operand(name);
         };

@@ -6,7 +6,7 @@ use crate::flow::Step;
 use crate::index::{Callee, FuncId, Type};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::own::{self, From, Reach};
-use crate::rules::context_not_propagated::{callee_text, purpose, push_own, variant};
+use crate::rules::context_not_propagated::{bound, callee_text, purpose, push_own, variant};
 use crate::source::Location;
 use crate::summary::{At, BodyId, Cancel, Read, Summary, What};
 use crate::syntax::ExprId;
@@ -22,6 +22,8 @@ struct Below {
     callee: String,
     /// Where it, or a method of its result, waits.
     waits: Location,
+    /// Methods that put a bound on that.
+    bounded_by: Vec<Box<str>>,
 }
 
 /// The calls of a function with a context that wait below without one.
@@ -55,6 +57,7 @@ fn check_call(
     if purpose::ends_something(function, call)
         || purpose::is_explained(function, &[span])
         || purpose::after_the_end(function, at)
+        || bound::is_bounded_before(function, call, &below.bounded_by)
     {
         return None;
     }
@@ -113,8 +116,10 @@ fn below(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> Option<Below> {
         let location =
             |expr: ExprId| Location { file: function.file_id, span: function.file.expr(expr).span };
         let found = match variant::without_context(&callee_cx, function, call) {
-            Some((blocking, _)) => {
-                variant::wait_of(&callee_cx, &read, (at, call), blocking).map(|(_, waits)| Below {
+            Some(variant) => {
+                let waits = variant::wait_of(&callee_cx, &read, (at, call), variant.when);
+                waits.map(|(_, waits)| Below {
+                    bounded_by: variant.bounded_by.clone(),
                     cut: location(call),
                     callee: callee_text(function, call),
                     waits: location(waits),

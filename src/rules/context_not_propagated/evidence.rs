@@ -7,7 +7,7 @@ use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{purpose, variant};
 use crate::source::Location;
-use crate::summary::{At, BodyId, Cancel, Function, Place, Read, Root, facts};
+use crate::summary::{At, BodyId, Cancel, Function, Place, Read, Root, What, facts};
 use crate::syntax::{BinaryOp, DeclKind, ExprId, ExprKind, Node, StmtKind};
 
 /// That a callee waits.
@@ -23,7 +23,30 @@ const MAX_DEPTH: u32 = 4;
 
 /// Whether the call waits for something that its argument `arg`, a context, could end.
 pub fn waits_on(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, arg: u32) -> Option<Evidence> {
-    waits_within(cx, read, call, arg, MAX_DEPTH)
+    waits_within(cx, read, call, arg, MAX_DEPTH).or_else(|| by_neglect(&read.function, call, arg))
+}
+
+/// Of a method of which nothing is known but its name, and that says that a peer is addressed: it
+/// gets another context first, and the function does not look at its own anywhere.
+fn by_neglect(function: &Function<'_>, call: ExprId, arg: u32) -> Option<Evidence> {
+    let is_method = match function.info.callee(call) {
+        Callee::External(name) => name.receiver.is_some(),
+        Callee::Unknown { name } => name.is_some(),
+        _ => false,
+    };
+    let own = function.info.locals().iter().position(|local| {
+        local.owner.is_none() && matches!(local.kind, LocalKind::Param(_)) && local.ty.is_context()
+    })?;
+    let declared = Node::Decl(function.index.func(function.id).decl);
+    let neglected = function.file.descendants(declared).all(|node| match node {
+        Node::Expr(expr) => {
+            !matches!(function.info.resolve(expr), Def::Local(local) if local.0 as usize == own)
+        }
+        _ => true,
+    });
+    let addresses = purpose::callee_name(function, call).is_some_and(purpose::addresses_peer);
+    (is_method && arg == 0 && neglected && addresses)
+        .then_some(Evidence { confidence: Confidence::Medium, waits_at: None })
 }
 
 fn waits_within(
@@ -35,6 +58,9 @@ fn waits_within(
 ) -> Option<Evidence> {
     let function = &read.function;
     let callee = function.info.callee(call);
+    if purpose::callee_name(function, call).is_some_and(purpose::is_telling) {
+        return None;
+    }
     match by_catalog(cx, function, call, arg) {
         Known::Nothing => {}
         Known::Harmless => return None,
@@ -93,6 +119,8 @@ fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: u
     if let Some(blocking) = known.in_force::<Blocking>(cx.versions()) {
         return match (blocking.context, blocking.when) {
             (_, When::Never) => Known::Harmless,
+            // To open a stream takes no longer than to send a message.
+            _ if blocking.wait == Wait::Stream => Known::Harmless,
             (Some(Carrier::Param(index)), _)
                 if index == arg
                     && blocking.wait == Wait::Goroutines
@@ -136,15 +164,20 @@ fn is_local(function: &Function<'_>, call: ExprId) -> bool {
     }
 }
 
+/// Whether a function of the run waits on its parameter, a context.
+pub fn waits_in(cx: &FunctionCx<'_>, func: FuncId, param: u32) -> Option<Evidence> {
+    through(cx, func, param, MAX_DEPTH - 1)
+}
+
 /// Whether a function of the run waits on its parameter, itself or in what it calls.
 fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<Evidence> {
     let read = cx.summaries().read(func)?;
     let place = Place::root(Root::Param(param));
-    let waits = read
-        .summary
-        .waits
-        .iter()
-        .find(|wait| matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place)));
+    let waits = read.summary.waits.iter().find(|wait| {
+        wait.what != What::Library(Wait::Stream)
+            && !wait.timed
+            && matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place))
+    });
     if let Some(wait) = waits {
         return Some(Evidence { confidence: Confidence::High, waits_at: Some(wait.location) });
     }

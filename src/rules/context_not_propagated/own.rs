@@ -5,9 +5,9 @@ use crate::catalog::{Callback, Called, Context, ContextRole, TypeRole, TypeRoles
 use crate::flow::Step;
 use crate::index::{Callee, Def, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::context_not_propagated::purpose;
+use crate::rules::scene::serves_tests;
 use crate::source::Span;
-use crate::summary::{Act, At, BodyId, Function, Place, Read, Root, facts, named};
+use crate::summary::{Act, At, BodyId, ContextRoot, Function, Place, Read, Root, facts, named};
 use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 /// A context that somebody gave to the function.
@@ -103,7 +103,7 @@ fn may_end(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
     let mut called = false;
     for func in &package.funcs {
         let file = cx.index().file_of(func.id);
-        if purpose::serves_tests(file) {
+        if serves_tests(cx.index(), func.id) {
             continue;
         }
         let info = cx.index().body(func.id);
@@ -119,19 +119,10 @@ fn may_end(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
             let ExprKind::Call { ref args, .. } = file.expr(call).kind else { continue };
             let (true, Some(&arg)) = (calls, args.get(index as usize)) else { continue };
             called = true;
+            let caller = FunctionCx { package: cx.package, func: func.id };
             let given = cx.summaries().read(func.id).is_some_and(|read| {
-                let origin = read
-                    .function
-                    .at_call(call)
-                    .map(|at| cx.summaries().context(&read.function, at, arg));
-                let caller = FunctionCx { package: cx.package, func: func.id };
-                let ends = |place: &Place| match place.root {
-                    Root::Param(index) if place.path.is_empty() && depth > 0 => {
-                        may_end(&caller, index, depth - 1)
-                    }
-                    _ => true,
-                };
-                origin.is_none_or(|origin| origin.places().iter().any(ends))
+                let at = read.function.at_call(call);
+                at.is_none_or(|at| is_given(&caller, &read.function, (at, arg), depth))
             });
             if given {
                 return true;
@@ -139,6 +130,43 @@ fn may_end(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
         }
     }
     !called
+}
+
+/// How many calls are followed that take a context and give one.
+const MAX_DERIVATIONS: u32 = 4;
+
+/// Whether a context was given to the function that has it, and somebody may end it. What takes one
+/// and gives one is expected to derive the one from the other.
+fn is_given(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    (mut at, mut context): (At, ExprId),
+    depth: u32,
+) -> bool {
+    for _ in 0..MAX_DERIVATIONS {
+        let origin = cx.summaries().context(function, at, context);
+        let ends = |place: &Place| match place.root {
+            Root::Param(index) if place.path.is_empty() && depth > 0 => {
+                may_end(cx, index, depth - 1)
+            }
+            _ => true,
+        };
+        let places = origin.places();
+        if !places.is_empty() || !origin.roots.contains(&ContextRoot::Unknown) {
+            return places.iter().any(ends);
+        }
+        let made = function.places(at, context).only().map(|place| place.root);
+        let Some(Root::Call(call, _)) = made else { return false };
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+        let mut contexts = args.iter().filter(|&&arg| function.info.type_of(arg).is_context());
+        let (Some(&parent), None, Some(before)) =
+            (contexts.next(), contexts.next(), function.at_call(call))
+        else {
+            return false;
+        };
+        (at, context) = (before, parent);
+    }
+    false
 }
 
 /// Whether an expression or a part of it uses the variable that holds the context.
@@ -178,7 +206,7 @@ fn of_signature(
             local.owner == literal && matches!(local.kind, LocalKind::Param(_))
         })
     };
-    if let Some(local) = params().find(|local| local.ty.is_context()) {
+    if let Some(local) = params().find(|local| is_context(cx, &local.ty)) {
         let text = match local.name.is_blank() {
             true => "its unnamed context".to_owned(),
             false => local.name.to_string(),
@@ -191,6 +219,15 @@ fn of_signature(
     let text = format!("{}.Context()", holder.name);
     let (name, declared) = (holder.name, holder.span);
     Some(Own { text, name, declared, from: From::Holder, param: None })
+}
+
+/// Whether this type is a context, or one that a library makes of it.
+fn is_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
+    let roles = |name| named(cx.catalog(), name).in_force::<TypeRoles>(cx.versions());
+    ty.is_context()
+        || ty.named().is_some_and(|named| {
+            roles(named.qualified()).is_some_and(|known| known.roles.contains(&TypeRole::Context))
+        })
 }
 
 /// Whether this type is a request, and `Context()` the context that it holds.
@@ -214,7 +251,7 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
     let Type::Struct(fields) = function.index.underlying(receiver.ty.strip_pointer()) else {
         return None;
     };
-    let field = fields.fields.iter().find(|field| field.ty.is_context() && !field.embedded)?;
+    let field = fields.fields.iter().find(|field| is_context(cx, &field.ty) && !field.embedded)?;
     let package = cx.index().package(cx.package.package);
     let looked_at = package.methods(named.name).any(|method| {
         let file = cx.index().file_of(method.id);

@@ -1,11 +1,13 @@
 //! Signs that a wait is meant to be out of reach of the function's context: it cleans up, comes
 //! after the end of that context, or says so.
 
+use crate::catalog::{Callback, Called};
 use crate::flow::{EdgeKind, Step};
 use crate::index::{Callee, Def};
+use crate::rules::FunctionCx;
 use crate::source::Span;
-use crate::summary::{At, Function};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, File};
+use crate::summary::{At, Function, facts};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node};
 
 /// First words of the names of functions that put an end to something.
 const ENDINGS: [&str; 37] = [
@@ -82,6 +84,13 @@ pub fn ends_something(function: &Function<'_>, call: ExprId) -> bool {
     is_ending(own) || callee_name(function, call).is_some_and(is_ending)
 }
 
+/// Whether both the function and what it calls here put an end to something: that is what it was
+/// called for, and not its way to clean up.
+pub fn is_made_to_end(function: &Function<'_>, call: ExprId) -> bool {
+    let own = function.index.func(function.id).name.as_str();
+    is_ending(own) && callee_name(function, call).is_some_and(is_ending)
+}
+
 /// The last name of what is called.
 pub fn callee_name(function: &Function<'_>, call: ExprId) -> Option<&'static str> {
     let callee = function.info.callee(call);
@@ -116,6 +125,40 @@ pub fn is_setting(name: &str) -> bool {
     .contains(&first.as_str())
 }
 
+/// Whether a name says that something is written to a log or told to whoever listens, which takes a
+/// context for its values.
+pub fn is_telling(name: &str) -> bool {
+    let words = words(name);
+    let asks = ["download", "fetch", "follow", "get", "read", "stream", "tail"];
+    words.first().is_some_and(|first| !asks.contains(&first.as_str()))
+        && words
+            .iter()
+            .any(|word| ["audit", "log", "logf", "logger", "publish"].contains(&word.as_str()))
+}
+
+/// Whether a name says that something is sent to, or asked of, a peer.
+pub fn addresses_peer(name: &str) -> bool {
+    let first = words(name).into_iter().next().unwrap_or_default();
+    [
+        "broadcast",
+        "call",
+        "connect",
+        "dial",
+        "download",
+        "exchange",
+        "fetch",
+        "invoke",
+        "ping",
+        "query",
+        "receive",
+        "recv",
+        "request",
+        "send",
+        "upload",
+    ]
+    .contains(&first.as_str())
+}
+
 /// The words of a name in camel case or with underscores, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
@@ -134,7 +177,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether every path to a step has found a context done, or there to be none.
+/// Whether a step comes after a context was found done, or there to be none: on every path, or after
+/// a look at `Done` that goes on to it.
 pub fn after_the_end(function: &Function<'_>, at: At) -> bool {
     let mut below = at;
     loop {
@@ -147,7 +191,7 @@ pub fn after_the_end(function: &Function<'_>, at: At) -> bool {
                     .is_some_and(|channel| asks(function, channel, "Done")),
                 _ => false,
             };
-            is_over && cfg.dominates(step, below.step)
+            is_over && cfg.reaches(step, below.step)
         });
         if over || decided(function, below) {
             return true;
@@ -157,6 +201,53 @@ pub fn after_the_end(function: &Function<'_>, at: At) -> bool {
             None => return false,
         }
     }
+}
+
+/// Whether another goroutine of the function, or a function that a library runs at the end of a context,
+/// puts an end to something when a context is done: it may be what the function waits for.
+pub fn is_watched(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool {
+    let file = function.file;
+    function.bodies().any(|body| {
+        let Some(literal) = function.body(body).literal else { return false };
+        if function.enclosing(at.body).any(|around| around == body) {
+            return false;
+        }
+        let ends = file.descendants(Node::Expr(literal)).any(|node| match node {
+            Node::Expr(expr) => {
+                matches!(file.expr(expr).kind, ExprKind::Call { .. })
+                    && callee_name(function, expr).is_some_and(is_ending)
+                    && !asks(function, expr, "Done")
+            }
+            _ => false,
+        });
+        let cfg = &function.body(body).cfg;
+        let awaits_end = || {
+            cfg.steps().any(|step| {
+                let received = match cfg.step(step) {
+                    Step::Recv(_) | Step::Comm(_) => cfg.step(step).received_from(file),
+                    _ => None,
+                };
+                received.is_some_and(|channel| asks(function, channel, "Done"))
+            })
+        };
+        let runs_after = || {
+            let Some(made) = function.body(body).made else { return false };
+            function.body(made.body).cfg.steps().any(|step| {
+                let Step::Call(call) = function.step(At { body: made.body, step }) else {
+                    return false;
+                };
+                let ExprKind::Call { ref args, .. } = file.expr(call).kind else { return false };
+                let known = facts(cx.catalog(), function.index, function.info.callee(call));
+                let at_end = known
+                    .all_in_force::<Callback>(cx.versions())
+                    .any(|fact| fact.called == Called::Goroutine);
+                at_end
+                    && args.first().is_some_and(|&first| function.info.type_of(first).is_context())
+                    && args.iter().any(|&arg| file.unparen(arg) == literal)
+            })
+        };
+        ends && (awaits_end() || runs_after())
+    })
 }
 
 /// Whether a condition that holds on every path to the step says that a context is done or nil.
@@ -244,9 +335,4 @@ fn stands_alone(file: &File, comment: Span) -> bool {
     line.is_some_and(|line| {
         file.source.text(Span::new(line.start, comment.start)).trim().is_empty()
     })
-}
-
-/// Whether the file belongs to tests, or to what helps them.
-pub fn serves_tests(file: &File) -> bool {
-    file.imports.iter().any(|import| import.path.as_str() == "testing")
 }

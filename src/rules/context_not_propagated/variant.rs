@@ -1,10 +1,11 @@
 //! Calls that take no context although a sibling of them does.
 
 use crate::catalog::{Blocking, Carrier, Name, When};
-use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
+use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::Step;
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
+use crate::rules::context_not_propagated::{bound, sibling};
 use crate::rules::context_not_propagated::{callee_text, purpose, push_own, use_own};
 use crate::source::Span;
 use crate::summary::{At, Function, Mode, Place, Read, Root, facts};
@@ -18,24 +19,61 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
         for step in function.body(body).cfg.steps() {
             let at = At { body, step };
             let Step::Call(call) = function.step(at) else { continue };
-            let Some((blocking, variant)) = without_context(cx, function, call) else { continue };
-            let Some((at, waits)) = wait_of(cx, read, (at, call), blocking) else { continue };
-            findings.extend(check_call(cx, read, at, call, waits, (blocking, variant)));
+            let Some(variant) = without_context(cx, function, call) else { continue };
+            let Some((at, waits)) = wait_of(cx, read, (at, call), variant.when) else { continue };
+            findings.extend(check_call(cx, read, at, call, waits, &variant));
         }
     }
     findings
 }
 
-/// What the catalog says of a call that takes no context, though its sibling does.
-pub fn without_context<'a>(
-    cx: &FunctionCx<'a>,
+/// What could stand in place of a call that takes no context.
+pub struct Variant {
+    /// When the call waits.
+    pub when: When,
+    /// How sure that is.
+    confidence: Confidence,
+    /// What to write instead, for help.
+    instead: String,
+    /// The name of a sibling that takes the same after a context.
+    prepend: Option<String>,
+    /// Methods that put a bound on the wait.
+    pub bounded_by: Vec<Box<str>>,
+}
+
+/// The variant under a context of a call that takes none: by the catalog, or by what is declared.
+pub fn without_context(
+    cx: &FunctionCx<'_>,
     function: &Function<'_>,
     call: ExprId,
-) -> Option<(&'a Blocking, &'a Name)> {
+) -> Option<Variant> {
+    if bound::is_short(cx, function, call) {
+        return None;
+    }
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
-    let blocking = known.in_force::<Blocking>(cx.versions())?;
+    let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else {
+        let sibling = sibling::of(cx, function, call)?;
+        let name = sibling.name.to_string();
+        return Some(Variant {
+            when: When::Call,
+            confidence: sibling.confidence,
+            instead: format!("`{name}`"),
+            prepend: Some(name),
+            bounded_by: Vec::new(),
+        });
+    };
     let takes_none = blocking.context.is_none() && blocking.only_with.is_none();
-    Some((blocking, blocking.variant.as_ref().filter(|_| takes_none)?))
+    let variant = blocking.variant.as_ref().filter(|_| takes_none)?;
+    Some(Variant {
+        when: blocking.when,
+        confidence: Confidence::High,
+        instead: match &blocking.instead {
+            Some(instead) => instead.to_string(),
+            None => format!("`{}`", short(variant)),
+        },
+        prepend: blocking.prepend.then(|| variant.name.to_string()),
+        bounded_by: blocking.bounded_by.clone(),
+    })
 }
 
 /// Where such a call waits, or a method of its result does.
@@ -43,9 +81,9 @@ pub fn wait_of(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
     (at, call): (At, ExprId),
-    blocking: &Blocking,
+    when: When,
 ) -> Option<(At, ExprId)> {
-    match blocking.when {
+    match when {
         When::Call => Some((at, call)),
         When::Result => wait_of_result(cx, read, call),
         When::Never => None,
@@ -58,7 +96,7 @@ fn check_call(
     at: At,
     call: ExprId,
     waits: ExprId,
-    (blocking, variant): (&Blocking, &Name),
+    variant: &Variant,
 ) -> Option<Finding> {
     let function = &read.function;
     let spans = [function.file.expr(call).span, function.file.expr(waits).span];
@@ -69,11 +107,14 @@ fn check_call(
         return None;
     }
     let Reach::Own(own) = own::at_hand(cx, read, at) else { return None };
+    if purpose::is_watched(cx, function, at) {
+        return None;
+    }
     // A type that is made to end by itself may know better than its context.
     if own.from == From::Field && !mentions(function, &own) {
         return None;
     }
-    Some(finding(cx, function, &own, call, waits, blocking, variant))
+    Some(finding(cx, function, &own, call, waits, variant))
 }
 
 /// Whether the function itself looks at the context that its receiver holds.
@@ -119,7 +160,7 @@ pub fn wait_of_result(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId) -> Opt
             let waits = operand
                 .is_some_and(|operand| function.object_places(at, operand).only() == Some(&result));
             if waits {
-                return Some((at, call));
+                return (!bound::is_short(cx, function, call)).then_some((at, call));
             }
         }
     }
@@ -132,8 +173,7 @@ fn finding(
     own: &Own,
     call: ExprId,
     waits: ExprId,
-    blocking: &Blocking,
-    variant: &Name,
+    variant: &Variant,
 ) -> Finding {
     let name = cx.declared().name;
     let callee = callee_text(function, call);
@@ -157,13 +197,10 @@ fn finding(
         });
     }
     finding.why = format!("`{callee}` is not told of any context, so nothing ends the wait early");
-    let instead = match &blocking.instead {
-        Some(instead) => instead.to_string(),
-        None => format!("`{}`", short(variant)),
-    };
-    finding.help = format!("use {instead} with {}", own.shown());
-    if blocking.prepend {
-        finding.fixes.extend(prepend(cx, function, own, call, callee_span, &variant.name));
+    finding.confidence = finding.confidence.min(variant.confidence);
+    finding.help = format!("use {} with {}", variant.instead, own.shown());
+    if let Some(name) = &variant.prepend {
+        finding.fixes.extend(prepend(cx, function, own, call, callee_span, name));
     }
     finding
 }

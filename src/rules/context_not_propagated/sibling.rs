@@ -1,0 +1,115 @@
+//! Methods that take no context beside one that does: `Get` beside `GetContext`, by what is
+//! declared alone.
+
+use crate::catalog::{Blocking, NonBlocking, Pure};
+use crate::diagnostic::Confidence;
+use crate::flow::Step;
+use crate::index::{Callee, Def, FuncId, Signature, Type};
+use crate::rules::FunctionCx;
+use crate::rules::context_not_propagated::{evidence, purpose};
+use crate::summary::{At, BodyId, Function, What, facts};
+use crate::syntax::{ExprId, ExprKind, Symbol};
+
+/// A method of the same type that does the same under a context.
+pub struct Sibling {
+    /// Its name.
+    pub name: Symbol,
+    /// How sure it is that the call waits.
+    pub confidence: Confidence,
+}
+
+/// What is put behind a name for the sibling that takes a context.
+const SUFFIXES: [&str; 3] = ["WithContext", "Context", "Ctx"];
+
+/// The sibling of what is called, if that is a method of another package which takes no context and
+/// can fail, and the sibling takes the same after one.
+pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Sibling> {
+    let callee = function.info.callee(call);
+    let name = callee.qualified(function.index).filter(|name| name.receiver.is_some())?;
+    let own = cx.index().package(cx.package.package).path;
+    // What the standard library waits for is in the catalog.
+    let standard = !name.path.as_str().split('/').next().unwrap_or_default().contains('.');
+    if name.path == own
+        || standard
+        || purpose::is_setting(name.name.as_str())
+        || is_told(cx, function, call)
+    {
+        return None;
+    }
+    let (ty, body) = match callee {
+        Callee::Func(func) => (cx.index().func_type(*func), Some(*func)),
+        Callee::InterfaceMethod(selection) => (selection.ty.clone(), None),
+        _ => return None,
+    };
+    let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return None };
+    let ExprKind::Selector { base, .. } = function.file.expr(function.file.unparen(callee)).kind
+    else {
+        return None;
+    };
+    let receiver = function.info.type_of(base);
+    SUFFIXES.iter().find_map(|suffix| {
+        let sibling = Symbol::new(&format!("{}{suffix}", name.name));
+        let (other, func) = match cx.index().lookup(receiver, sibling, own) {
+            Def::Method(func, selection) => (selection.ty.clone(), Some(func)),
+            Def::InterfaceMethod(selection) => (selection.ty.clone(), None),
+            _ => return None,
+        };
+        let (Type::Func(takes_none), Type::Func(takes_one)) = (&ty, &other) else { return None };
+        if !is_same_under_context(takes_none, takes_one) {
+            return None;
+        }
+        let confidence = match (body, func) {
+            (Some(body), Some(func)) => through(cx, body, func)?,
+            _ => Confidence::Medium,
+        };
+        Some(Sibling { name: sibling, confidence })
+    })
+}
+
+/// Whether the catalog speaks of a call.
+fn is_told(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let callee = function.info.callee(call);
+    let Some(name) = callee.qualified(function.index) else { return false };
+    let (package, receiver, own) =
+        (name.path.as_str(), name.receiver.map(|name| name.as_str()), name.name.as_str());
+    let known = facts(cx.catalog(), function.index, callee);
+    known.in_force::<Blocking>(cx.versions()).is_some()
+        || cx.catalog().covering::<NonBlocking>(package, receiver, own, cx.versions()).is_some()
+        || cx.catalog().covering::<Pure>(package, receiver, own, cx.versions()).is_some()
+}
+
+/// Whether both can fail, and the second takes what the first takes after a context.
+fn is_same_under_context(takes_none: &Signature, takes_one: &Signature) -> bool {
+    let same = |a: &[Type], b: &[Type]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.identical(b) != Some(false))
+    };
+    !takes_none.params.iter().any(Type::is_context)
+        && takes_none.results.last().is_some_and(Type::is_error)
+        && takes_one.params.first().is_some_and(Type::is_context)
+        && same(&takes_none.params, &takes_one.params[1..])
+        && same(&takes_none.results, &takes_one.results)
+}
+
+/// Of methods whose bodies may be in sight: the first calls the second with a context that nobody
+/// ends, and that waits on it.
+fn through(cx: &FunctionCx<'_>, body: FuncId, sibling: FuncId) -> Option<Confidence> {
+    let Some(read) = cx.summaries().read(body) else { return Some(Confidence::Medium) };
+    let function = &read.function;
+    let cut = function.body(BodyId::OWN).cfg.steps().any(|step| {
+        let at = At { body: BodyId::OWN, step };
+        let Step::Call(call) = function.step(at) else { return false };
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+        matches!(function.info.callee(call), Callee::Func(func) if *func == sibling)
+            && args.first().is_some_and(|&context| {
+                let origin = cx.summaries().context(function, at, context);
+                origin.is_fresh() && !origin.deadline
+            })
+    });
+    let waits = cx.summaries().of(sibling).is_some_and(|summary| {
+        summary.waits.iter().any(|wait| matches!(wait.what, What::Library(_)))
+    });
+    (cut && waits)
+        .then(|| evidence::waits_in(cx, sibling, 0))
+        .flatten()
+        .map(|found| found.confidence)
+}
