@@ -27,7 +27,7 @@ use crate::index::{FuncId, Index};
 use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::bad_suppression;
 use crate::rules::selection::Selection;
-use crate::rules::stuck::Explorer;
+use crate::rules::stuck::{self, Explorer};
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, Location};
 use crate::summary::Summaries;
@@ -156,11 +156,11 @@ impl Run<'_> {
                     package: id,
                 };
                 match entry.rule.check {
-                    Check::Package(check) => {
+                    Check::Package(check) | Check::Exploration(Some(check)) => {
                         let place = || self.display(package.report[0]);
                         vec![guarded(entry.page.id, place, |findings| check(&cx, findings))]
                     }
-                    Check::Exploration | Check::Directives => Vec::new(),
+                    Check::Exploration(None) | Check::Directives => Vec::new(),
                     Check::Function(check) => funcs
                         .par_iter()
                         .map(|&func| {
@@ -178,10 +178,19 @@ impl Run<'_> {
         let explored = self.explore(package, &reported);
         let of_answer = |everywhere: bool| move |answer| (everywhere, answer);
         let answers = answers.into_iter().map(of_answer(false));
+        let mut told: BTreeSet<(&str, Location)> = BTreeSet::new();
         for (everywhere, answer) in answers.chain(explored.into_iter().map(of_answer(true))) {
             match answer {
                 Ok(found) => {
                     for finding in found {
+                        // What the text shows is told better than what was explored.
+                        let place = (finding.rule, finding.primary);
+                        if everywhere && told.contains(&place) {
+                            continue;
+                        }
+                        if !everywhere {
+                            told.insert(place);
+                        }
                         let here = everywhere || reported.contains(&finding.primary.file);
                         match here && self.is_sure_enough(&finding) {
                             true => checked.shown.push(finding),
@@ -254,8 +263,11 @@ impl Run<'_> {
         reported: &BTreeSet<FileId>,
     ) -> Vec<Result<Vec<Finding>, Note>> {
         let asked = |entry: &Entry| {
-            matches!(entry.rule.check, Check::Exploration)
-                && self.selection.least_confidence(entry.page.id).is_some()
+            matches!(entry.rule.check, Check::Exploration(_))
+                && self
+                    .selection
+                    .least_confidence(entry.page.id)
+                    .is_some_and(|least| least <= stuck::EXPLORED)
         };
         if !registry().iter().any(asked) {
             return Vec::new();

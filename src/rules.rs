@@ -18,6 +18,7 @@ pub mod bad_suppression;
 mod cancel_not_called;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
+mod evidence;
 mod handoff;
 mod header_after_handoff;
 mod live_header_exposed;
@@ -41,6 +42,7 @@ use crate::project::PackageId;
 use crate::source::{Location, Span};
 use crate::summary::Summaries;
 use crate::syntax::File;
+use evidence::Evidence;
 use page::Page;
 
 /// All rules, sorted by id.
@@ -88,8 +90,9 @@ pub enum Check {
     Function(fn(&FunctionCx<'_>, &mut Vec<Finding>)),
     /// One package in one view.
     Package(fn(&PackageCx<'_>, &mut Vec<Finding>)),
-    /// The states that can be reached from one root: explored once for all rules that ask for it.
-    Exploration,
+    /// The states that can be reached from one root, explored once for all rules that ask for it;
+    /// and what the text of one package shows without running it.
+    Exploration(Option<Evidence>),
     /// The directives that suppress findings, after all findings are known.
     Directives,
 }

@@ -8,12 +8,13 @@ mod judge;
 mod tell;
 
 use crate::catalog::Versions;
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Confidence, Finding};
 use crate::explore::{self, Limits, Root};
 use crate::index::Index;
 use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
 use crate::project::PackageId;
+use crate::rules::evidence::{self, Evidence};
 use crate::rules::{Check, Rule};
 use crate::source::FileId;
 use crate::syntax::File;
@@ -26,16 +27,29 @@ pub const LOCK_HELD_WHILE_BLOCKED: Rule =
 pub const LOCK_ORDER: Rule = rule(include_str!("../../rules/lock-order.md"));
 pub const NIL_CHANNEL: Rule = rule(include_str!("../../rules/nil-channel.md"));
 pub const ONCE_SELF: Rule = rule(include_str!("../../rules/once-self.md"));
-pub const RANGE_NEVER_CLOSED: Rule = rule(include_str!("../../rules/range-never-closed.md"));
+pub const RANGE_NEVER_CLOSED: Rule =
+    with(include_str!("../../rules/range-never-closed.md"), evidence::range_never_closed);
 pub const RECEIVE_WITHOUT_SENDER: Rule =
-    rule(include_str!("../../rules/receive-without-sender.md"));
+    with(include_str!("../../rules/receive-without-sender.md"), evidence::receive_without_sender);
 pub const SELECT_NEVER_READY: Rule = rule(include_str!("../../rules/select-never-ready.md"));
-pub const SEND_WITHOUT_RECEIVER: Rule = rule(include_str!("../../rules/send-without-receiver.md"));
-pub const UNLOCK_MISSING: Rule = rule(include_str!("../../rules/unlock-missing.md"));
-pub const WAITGROUP_UNBALANCED: Rule = rule(include_str!("../../rules/waitgroup-unbalanced.md"));
+pub const SEND_WITHOUT_RECEIVER: Rule =
+    with(include_str!("../../rules/send-without-receiver.md"), evidence::send_without_receiver);
+pub const UNLOCK_MISSING: Rule =
+    with(include_str!("../../rules/unlock-missing.md"), evidence::unlock_missing);
+pub const WAITGROUP_UNBALANCED: Rule =
+    with(include_str!("../../rules/waitgroup-unbalanced.md"), evidence::waitgroup_unbalanced);
+
+/// The highest confidence that a finding of the explorer has. Where nobody asks for findings of so
+/// little confidence nothing is explored.
+pub const EXPLORED: Confidence = Confidence::Low;
 
 const fn rule(page: &'static str) -> Rule {
-    Rule { page, check: Check::Exploration }
+    Rule { page, check: Check::Exploration(None) }
+}
+
+/// A rule that also says what is shown without exploring.
+const fn with(page: &'static str, evidence: Evidence) -> Rule {
+    Rule { page, check: Check::Exploration(Some(evidence)) }
 }
 
 /// A package that is ready to be explored.
@@ -83,7 +97,9 @@ impl<'a> Explorer<'a> {
             .iter()
             .filter_map(|stuck| {
                 let verdict = judge::judge(stuck)?;
-                Some(story.finding(stuck, &verdict))
+                let mut finding = story.finding(stuck, &verdict);
+                finding.confidence = finding.confidence.min(EXPLORED);
+                Some(finding)
             })
             .collect()
     }

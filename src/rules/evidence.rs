@@ -1,0 +1,127 @@
+//! The rules of group `stuck` by evidence on paths: what the text of one package shows without
+//! running it.
+//!
+//! The explorer proves that a state is stuck, within bounds; here a claim needs no schedule to be
+//! searched for, since the text itself shows one: this path leaves, that goroutine still has its
+//! send to do, and nobody else knows the channel. Each form stands in a module of its own and says
+//! which evidence it asks for. What is not understood (a channel that is handed on, a literal that
+//! runs at a time unknown, conditions that may go together) is no evidence, and nothing is said.
+
+mod abandoned;
+mod conditions;
+mod left_locked;
+mod miscounted;
+mod runs;
+mod traffic;
+mod unserved;
+
+use crate::diagnostic::Finding;
+use crate::index::{Callee, Def, ObjectKind};
+use crate::rules::scene::{Scene, holds_any};
+use crate::rules::{FunctionCx, PackageCx};
+use crate::source::Span;
+use crate::syntax::{Node, StmtKind};
+
+/// A form of evidence: what it finds in a package.
+pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
+
+/// Sends that nobody receives.
+pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    each_function(package, &["make(chan"], |scene| abandoned::check(scene, findings));
+}
+
+/// Ranges over channels that nobody closes.
+pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    each_function(package, &["make(chan"], |scene| unserved::ranges(scene, findings));
+}
+
+/// Receives from channels that nobody sends on or closes.
+pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    each_function(package, &["make(chan"], |scene| unserved::receives(scene, findings));
+}
+
+/// Locks that are not given back on a path.
+pub fn unlock_missing(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    each_function(package, &["Lock()"], |scene| left_locked::check(scene, findings));
+}
+
+/// Groups that are counted up and not down.
+pub fn waitgroup_unbalanced(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    each_function(package, &["WaitGroup"], |scene| miscounted::check(scene, findings));
+}
+
+/// Opens the functions of the package whose text holds one of `words`.
+fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(&Scene<'_>)) {
+    for func in &package.index.package(package.package).funcs {
+        let cx = FunctionCx { package: *package, func: func.id };
+        if holds_any(&cx, words)
+            && let Some(scene) = Scene::new(cx)
+        {
+            visit(&scene);
+        }
+    }
+}
+
+/// Whether the function belongs to a test, which ends soon after what went wrong in it.
+fn is_test(scene: &Scene<'_>) -> bool {
+    scene.file.imports.iter().any(|import| import.path.as_str() == "testing")
+}
+
+/// How many calls there are at most between `main` and a function that ends with it.
+const MAX_CALLS: u32 = 4;
+
+/// Whether the process is over when the function is: it is `main`, or only functions that are so
+/// call it.
+fn ends_process(cx: &FunctionCx<'_>) -> bool {
+    let package = cx.index().package(cx.package.package);
+    package.name.as_str() == "main" && ends_with_main(cx, MAX_CALLS)
+}
+
+fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
+    let declared = cx.declared();
+    let name = declared.name.as_str();
+    if declared.receiver.is_none() && name == "main" {
+        return true;
+    }
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let mut called = false;
+    for func in &cx.index().package(cx.package.package).funcs {
+        let caller = FunctionCx { func: func.id, ..*cx };
+        if func.id == cx.func || !holds_any(&caller, &[name]) {
+            continue;
+        }
+        let Some(scene) = Scene::new(caller) else { return false };
+        for &node in &scene.nodes {
+            let Node::Expr(expr) = node else { continue };
+            let named = match scene.info.resolve(expr) {
+                Def::Global(object) => cx.index().object(*object).kind == ObjectKind::Func(cx.func),
+                Def::Method(func, _) => *func == cx.func,
+                _ => false,
+            };
+            if !named {
+                continue;
+            }
+            let direct = match scene.parent(node) {
+                Some(Node::Expr(call)) => {
+                    matches!(scene.info.callee(call), Callee::Func(func) if *func == cx.func)
+                        && scene.literal_around(node).is_none()
+                        && !matches!(scene.parent(Node::Expr(call)), Some(Node::Stmt(stmt))
+                            if matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_)))
+                }
+                _ => false,
+            };
+            if !direct || !ends_with_main(&caller, depth) {
+                return false;
+            }
+            called = true;
+        }
+    }
+    called
+}
+
+/// The first line of a span: a goroutine's literal may be long.
+fn first_line(scene: &Scene<'_>, span: Span) -> Span {
+    let text = scene.file.source.text(span);
+    let end = text.find('\n').map_or(span.end, |at| span.start + at as u32);
+    Span::new(span.start, end)
+}

@@ -1,0 +1,717 @@
+//! A channel of one function that is left before all has been received that its goroutines send.
+//!
+//! Evidence: the channel is made here and known to nobody else; all receives stand in the body that
+//! made it; there is a path from there that starts goroutines, receives less often than they send
+//! (the buffer counted in), and leaves. The path must not depend on what those goroutines do: one
+//! that has waited for their end, that a signal of theirs has chosen, or that looks at what they
+//! wrote is no evidence.
+
+use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::index::{Basic, Def, LocalId, LocalKind, Type};
+use crate::rules::evidence::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::evidence::runs::How;
+use crate::rules::evidence::traffic::{
+    Channel, Deed, MANY, Made, Volume, body_of, loops_around, made_channels, mentions_any,
+    received_from,
+};
+use crate::rules::evidence::{ends_process, first_line, is_test};
+use crate::rules::scene::Scene;
+use crate::source::{Location, Span};
+use crate::summary::{At, BodyId};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
+
+/// Reports the channels of the function that are abandoned.
+pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
+    for made in made_channels(scene, &read) {
+        let Some(channel) = Channel::of(scene, &read, made.local) else { continue };
+        let found = Abandoned::of(&channel, made).and_then(|abandoned| abandoned.finding());
+        findings.extend(found.filter(|_| made.at.body != BodyId::OWN || !ends_process(&scene.cx)));
+    }
+}
+
+/// A goroutine that sends.
+#[derive(Clone, Copy)]
+struct Sender {
+    /// Where it is started.
+    step: StepId,
+    /// The literal that it runs; `None` for a function.
+    literal: Option<BodyId>,
+    volume: Volume,
+}
+
+struct Abandoned<'c, 's, 'a> {
+    channel: &'c Channel<'s, 'a>,
+    made: Made,
+    senders: Vec<Sender>,
+}
+
+impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
+    /// The channel, if the roles are clear: others send, its owner receives.
+    fn of(channel: &'c Channel<'s, 'a>, made: Made) -> Option<Self> {
+        let mut senders = Vec::new();
+        for (&at, deeds) in &channel.deeds {
+            for deed in deeds {
+                let inner = channel.inner(deed);
+                if at.body != channel.owner {
+                    // Of a literal, what matters is known where it is run.
+                    continue;
+                }
+                match deed {
+                    Deed::Send | Deed::GuardedSend | Deed::Close => return None,
+                    Deed::Literal(How::Go, _) | Deed::Function(How::Go, _) if inner.receives => {
+                        return None;
+                    }
+                    Deed::Literal(How::Go, body) if inner.sends > 0 => {
+                        senders.push(Sender { step: at.step, literal: Some(*body), volume: inner })
+                    }
+                    Deed::Function(How::Go, _) if inner.sends > 0 => {
+                        senders.push(Sender { step: at.step, literal: None, volume: inner });
+                    }
+                    Deed::Literal(How::Defer, _) | Deed::Function(How::Defer, _) => return None,
+                    Deed::Literal(How::Call, _) | Deed::Function(How::Call, _)
+                        if inner.sends > 0 || inner.closes =>
+                    {
+                        return None;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        senders.sort_by_key(|sender| sender.step);
+        (!senders.is_empty()).then_some(Abandoned { channel, made, senders })
+    }
+
+    fn cfg(&self) -> &Cfg {
+        &self.channel.read.function.body(self.channel.owner).cfg
+    }
+
+    fn bodies(&self) -> impl Iterator<Item = BodyId> {
+        self.senders.iter().filter_map(|sender| sender.literal)
+    }
+
+    fn at(&self, step: StepId) -> At {
+        At { body: self.channel.owner, step }
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let looped = self.senders.iter().any(|sender| self.cfg().reaches(sender.step, sender.step));
+        if looped && self.made.capacity >= 2 || self.depends_on_owner() {
+            return None;
+        }
+        if self.bodies().any(|body| self.asks_parameters(body)) {
+            return None;
+        }
+        let conditions = Conditions::new(&self.channel.read.function, self.channel.owner);
+        let repeats = self.senders.len() > 1
+            || looped
+            || self.senders.iter().all(|sender| !sender.volume.has_last);
+        let mut walk = Leave {
+            of: self,
+            conditions: &conditions,
+            repeats,
+            received: self.received(),
+            oks: self.oks(),
+            written: self.written(),
+            headers: self.headers(),
+        };
+        let paths = self.cfg().search(
+            Start::After(self.made.at.step),
+            Leaving { pending: 0, passed: 0, decided: Vec::new() },
+            &mut walk,
+        );
+        let path = paths.iter().find(|path| self.is_independent(path))?;
+        Some(self.tell(path))
+    }
+
+    /// Whether a goroutine sends only if a variable says so that the owner of the channel writes
+    /// while it runs.
+    fn depends_on_owner(&self) -> bool {
+        let function = &self.channel.read.function;
+        self.bodies().any(|body| {
+            let cfg = &function.body(body).cfg;
+            let mut asked = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+            asked.any(|edge| {
+                let Some(condition) = condition(edge.kind) else { return false };
+                locals_in(function, Node::Expr(condition)).into_iter().any(|local| {
+                    function.owner(local) != Some(body)
+                        && function.definitions_of(local).any(|definition| {
+                            definition.at.is_some_and(|at| {
+                                at.body == self.channel.owner
+                                    && self
+                                        .senders
+                                        .iter()
+                                        .any(|sender| self.cfg().reaches(sender.step, at.step))
+                            })
+                        })
+                })
+            })
+        })
+    }
+
+    /// Whether a literal looks at what it is given, so that one start of it may send and another
+    /// not.
+    fn asks_parameters(&self, body: BodyId) -> bool {
+        let function = &self.channel.read.function;
+        let cfg = &function.body(body).cfg;
+        cfg.blocks()
+            .flat_map(|block| cfg.edges_of(block))
+            .filter_map(|edge| condition(edge.kind))
+            .any(|condition| {
+                locals_in(function, Node::Expr(condition)).into_iter().any(|local| {
+                    function.owner(local) == Some(body)
+                        && matches!(function.info.local(local).kind, LocalKind::Param(_))
+                })
+            })
+    }
+
+    /// The variables that hold what was received, `ok`s left out.
+    fn received(&self) -> Vec<LocalId> {
+        self.bound(0)
+    }
+
+    fn oks(&self) -> Vec<LocalId> {
+        self.bound(1)
+    }
+
+    fn bound(&self, place: usize) -> Vec<LocalId> {
+        let scene = self.channel.scene;
+        let mut locals = Vec::new();
+        for &node in &scene.nodes {
+            let Node::Stmt(stmt) = node else { continue };
+            let target = match &scene.file.stmt(stmt).kind {
+                StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. } => {
+                    let from = right.first().and_then(|&value| received(scene, value));
+                    if !from.is_some_and(|from| self.channel.is_named(from)) {
+                        continue;
+                    }
+                    left.get(place).copied()
+                }
+                StmtKind::Range { key, subject, .. } if self.channel.is_named(*subject) => {
+                    key.filter(|_| place == 0)
+                }
+                _ => continue,
+            };
+            locals.extend(target.and_then(|target| scene.local(target)));
+        }
+        locals
+    }
+
+    /// The variables that the senders write.
+    fn written(&self) -> Vec<LocalId> {
+        let function = &self.channel.read.function;
+        let bodies: Vec<BodyId> = self.bodies().collect();
+        let mut locals = Vec::new();
+        for number in 0..function.info.locals().len() as u32 {
+            let local = LocalId(number);
+            let by_sender = function.definitions_of(local).any(|definition| {
+                definition.at.is_some_and(|at| {
+                    function.enclosing(at.body).any(|body| bodies.contains(&body))
+                })
+            });
+            let inside = function
+                .owner(local)
+                .is_none_or(|owner| function.enclosing(owner).any(|body| bodies.contains(&body)));
+            if by_sender && !inside {
+                locals.push(local);
+            }
+        }
+        locals
+    }
+
+    /// The edges by which a loop ends that receives, and in which nothing is started: it has
+    /// received as often as it was meant to.
+    fn headers(&self) -> Vec<EdgeKind> {
+        let scene = self.channel.scene;
+        let cfg = self.cfg();
+        let step_loops = |step: StepId| {
+            let span = cfg.step(step).span(scene.file);
+            let node = scene.nodes.iter().copied().find(|&node| scene.span(node) == span);
+            node.map_or_else(Vec::new, |node| loops_around(scene, node))
+        };
+        let mut started = Vec::new();
+        for sender in &self.senders {
+            started.extend(step_loops(sender.step));
+        }
+        let mut headers = Vec::new();
+        for (at, deeds) in &self.channel.deeds {
+            if at.body != self.channel.owner
+                || !deeds.iter().any(|deed| matches!(deed, Deed::Receive))
+            {
+                continue;
+            }
+            for around in step_loops(at.step) {
+                if started.contains(&around) {
+                    continue;
+                }
+                match scene.file.stmt(around).kind {
+                    StmtKind::Range { .. } => headers.push(EdgeKind::Done(around)),
+                    StmtKind::For { cond: Some(cond), .. } => {
+                        headers.extend(scene.file.descendants(Node::Expr(cond)).filter_map(
+                            |node| match node {
+                                Node::Expr(expr) => Some(EdgeKind::False(expr)),
+                                _ => None,
+                            },
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        headers
+    }
+
+    /// Whether passing a step means that the senders have come to their end, or that one of them
+    /// has chosen this way instead of its send.
+    fn waits_for_senders(&self, step: StepId) -> bool {
+        let (scene, cfg) = (self.channel.scene, self.cfg());
+        let function = &self.channel.read.function;
+        let waits = |node: Node| {
+            scene.file.descendants(node).any(|node| match node {
+                Node::Expr(call) => scene
+                    .method_call(call)
+                    .is_some_and(|(base, name)| name.name.as_str() == "Wait" && self.shared(base)),
+                _ => false,
+            })
+        };
+        match cfg.step(step) {
+            Step::Call(call) => {
+                let direct = scene
+                    .method_call(call)
+                    .is_some_and(|(base, name)| name.name.as_str() == "Wait" && self.shared(base));
+                if direct {
+                    return true;
+                }
+            }
+            Step::Defer(stmt) if waits(Node::Stmt(stmt)) => return true,
+            _ => {}
+        }
+        let Some(from) = received_from(scene, cfg, step) else { return false };
+        if self.channel.is_named(from) {
+            return false;
+        }
+        if let Some((context, name)) = scene.method_call(from)
+            && name.name.as_str() == "Done"
+        {
+            return self.cancelled_by_sender(context);
+        }
+        let Some(local) = scene.local(from) else { return false };
+        let kind = scene.info.local(local).kind;
+        if !matches!(kind, LocalKind::Var) {
+            return false;
+        }
+        for usage in scene.uses(local) {
+            let signals = match scene.parent(Node::Expr(usage)) {
+                Some(Node::Stmt(stmt)) => match scene.file.stmt(stmt).kind {
+                    StmtKind::Send { channel, .. } => scene.file.unparen(channel) == usage,
+                    _ => false,
+                },
+                // Closed, or given to somebody who may signal.
+                Some(Node::Expr(call)) => scene.args(call).contains(&usage),
+                _ => false,
+            };
+            let Some(body) = body_of(scene, &self.channel.read, Node::Expr(usage)) else {
+                continue;
+            };
+            if !signals {
+                continue;
+            }
+            if body == self.channel.owner {
+                if self.is_given_to_sender(usage) {
+                    return true;
+                }
+                continue;
+            }
+            let own = self
+                .bodies()
+                .find(|&sender| function.enclosing(body).any(|around| around == sender));
+            match own {
+                Some(sender) if !self.signals_first(sender, Node::Expr(usage)) => return true,
+                Some(_) => {}
+                None if self.body_waits(body) => return true,
+                None => {}
+            }
+        }
+        false
+    }
+
+    /// Whether a function that sends is given another channel too: it may use the one or the other.
+    fn is_given_to_sender(&self, usage: ExprId) -> bool {
+        let scene = self.channel.scene;
+        self.senders.iter().any(|sender| {
+            let span = self.cfg().step(sender.step).span(scene.file);
+            sender.literal.is_none() && span.contains(scene.span(Node::Expr(usage)))
+        })
+    }
+
+    /// Whether a goroutine may send after this signal of its own.
+    fn signals_first(&self, sender: BodyId, signal: Node) -> bool {
+        let scene = self.channel.scene;
+        let function = &self.channel.read.function;
+        let cfg = &function.body(sender).cfg;
+        if body_of(scene, &self.channel.read, signal) != Some(sender) {
+            return false;
+        }
+        let Some(signal) = scene.step_of(cfg, signal) else { return false };
+        if matches!(cfg.step(signal), Step::Defer(_)) {
+            return false;
+        }
+        cfg.steps().any(|step| {
+            let sends = self
+                .channel
+                .deeds_at(At { body: sender, step })
+                .iter()
+                .any(|deed| matches!(deed, Deed::Send) || self.channel.inner(deed).sends > 0);
+            sends && cfg.reaches(signal, step)
+        })
+    }
+
+    /// Whether a body waits for others before it goes on.
+    fn body_waits(&self, body: BodyId) -> bool {
+        let function = &self.channel.read.function;
+        let cfg = &function.body(body).cfg;
+        cfg.steps().any(|step| match cfg.step(step) {
+            Step::Recv(_) | Step::Select(_) | Step::Next(_) => true,
+            Step::Call(call) => self
+                .channel
+                .scene
+                .method_call(call)
+                .is_some_and(|(_, name)| name.name.as_str().starts_with("Wait")),
+            _ => false,
+        })
+    }
+
+    /// Whether a variable that an expression names is in the hands of the senders too, or is what
+    /// they were started with.
+    fn shared(&self, expr: ExprId) -> bool {
+        let scene = self.channel.scene;
+        let function = &self.channel.read.function;
+        let named = locals_in(function, Node::Expr(expr));
+        if named.is_empty() {
+            return true;
+        }
+        self.senders.iter().any(|sender| {
+            let span = self.cfg().step(sender.step).span(scene.file);
+            scene.nodes.iter().any(|&node| match node {
+                Node::Expr(used) => {
+                    span.contains(scene.span(node))
+                        && matches!(scene.info.resolve(used), Def::Local(local) if named.contains(local))
+                }
+                _ => false,
+            })
+        })
+    }
+
+    /// Whether a context is one that a sender can cancel.
+    fn cancelled_by_sender(&self, context: ExprId) -> bool {
+        let scene = self.channel.scene;
+        let function = &self.channel.read.function;
+        let Some(local) = scene.local(context) else { return false };
+        let calls: Vec<ExprId> = function
+            .definitions_of(local)
+            .filter_map(|definition| match definition.source {
+                crate::summary::Source::Result(call, _) => Some(call),
+                _ => None,
+            })
+            .collect();
+        (0..function.info.locals().len() as u32).map(LocalId).any(|other| {
+            other != local
+                && function.definitions_of(other).any(|definition| {
+                    matches!(definition.source, crate::summary::Source::Result(call, _) if calls.contains(&call))
+                })
+                && self.senders.iter().any(|sender| {
+                    let span = self.cfg().step(sender.step).span(scene.file);
+                    scene.uses(other).any(|usage| {
+                        span.contains(scene.span(Node::Expr(usage)))
+                    })
+                })
+        })
+    }
+
+    /// Whether nothing that was counted on the way chose this path, where it is not known how often
+    /// is sent.
+    fn is_independent(&self, path: &Path<Leaving>) -> bool {
+        if path.state.pending < MANY {
+            return true;
+        }
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
+        !path.decisions().filter_map(condition).any(|condition| {
+            let ordered = matches!(
+                scene.file.expr(scene.file.unparen(condition)).kind,
+                ExprKind::Binary {
+                    op: BinaryOp::Lt
+                        | BinaryOp::Le
+                        | BinaryOp::Gt
+                        | BinaryOp::Ge
+                        | BinaryOp::Eq
+                        | BinaryOp::Ne,
+                    ..
+                }
+            );
+            let counts = locals_in(function, Node::Expr(condition)).into_iter().any(|local| {
+                let ty = scene.cx.index().underlying(&function.info.local(local).ty);
+                matches!(ty, Type::Basic(Basic::Int | Basic::Int64 | Basic::Int32))
+                    && function.definitions_of(local).count() > 1
+            });
+            ordered && counts
+        })
+    }
+
+    fn tell(&self, path: &Path<Leaving>) -> Finding {
+        let (scene, file) = (self.channel.scene, self.channel.scene.file);
+        let cx = &scene.cx;
+        let name = scene.info.local(self.made.local).name;
+        let make = scene.span(Node::Expr(self.made.make));
+        let sender = self
+            .senders
+            .iter()
+            .rev()
+            .find(|sender| path.state.passed & sender_bit(&self.senders, sender.step) != 0)
+            .unwrap_or(&self.senders[0]);
+        let started = self.cfg().step(sender.step).span(file);
+        let sent_at = sender.volume.sent_at;
+        let here = cx.location(started);
+        let inside = |at: &Location| {
+            at.file == here.file && file.decl(cx.declared().decl).span.contains(at.span)
+        };
+        let primary = sent_at.filter(inside).unwrap_or(here);
+        let room = match self.made.capacity {
+            0 => "unbuffered".to_owned(),
+            capacity => format!("room for {capacity}"),
+        };
+        let owner = match self.channel.owner {
+            BodyId::OWN => format!("`{}`", scene.name.name),
+            _ => "the function that made it".to_owned(),
+        };
+        let again = matches!(path.end, PathEnd::Step(_));
+        let leaves = match again {
+            true => "goes on to its next turn",
+            false => "returns",
+        };
+        let left_over = match path.state.pending {
+            1 if self.made.capacity == 0 => "without receiving it",
+            _ => "before all is received",
+        };
+        let message = format!(
+            "nobody is left to receive from `{name}` ({room}) when {owner} {leaves} {left_over}"
+        );
+        let mut finding = cx.package.finding(primary, "stays here", message);
+        finding.confidence = match is_test(scene) {
+            true => Confidence::Low,
+            false => Confidence::Medium,
+        };
+        finding.defect = cx.location(make);
+        let label =
+            |location: Location, role: Role, message: String| Label { location, role, message };
+        finding.labels.push(label(
+            cx.location(make),
+            Role::Made,
+            format!("`{name}` is made here, {room}"),
+        ));
+        finding.labels.push(label(
+            cx.location(first_line(scene, started)),
+            Role::Started,
+            "the goroutine starts here".to_owned(),
+        ));
+        if let Some(sent) = sent_at.filter(|sent| *sent != primary) {
+            finding.labels.push(label(sent, Role::Stuck, "it sends here".to_owned()));
+        }
+        let decided = path.decisions().next_back().and_then(|kind| self.decision(kind));
+        if let Some((span, told)) = decided {
+            finding.labels.push(label(cx.location(span), Role::Condition, told));
+        }
+        let exit = match path.end {
+            PathEnd::Exit(_, Exit::Return(stmt)) => Some(scene.span(Node::Stmt(stmt))),
+            _ => None,
+        };
+        if let Some(exit) = exit {
+            finding.labels.push(label(
+                cx.location(first_line(scene, exit)),
+                Role::Left,
+                format!("it returns here, and nobody else has `{name}`"),
+            ));
+        }
+        finding.labels.retain(|label| label.location != finding.primary);
+        finding.why = format!(
+            "`{name}` is known to this function and to what it starts, and nothing receives from it \
+             on this way out"
+        );
+        self.help(&mut finding, name.as_str());
+        finding
+    }
+
+    /// What an edge decides, in words.
+    fn decision(&self, kind: EdgeKind) -> Option<(Span, String)> {
+        let scene = self.channel.scene;
+        let told = |expr: ExprId, what: &str| {
+            let text = scene.text(expr);
+            let short = text.len() <= 60 && !text.contains('\n');
+            short.then(|| (scene.span(Node::Expr(expr)), format!("when `{text}` {what}")))
+        };
+        match kind {
+            EdgeKind::True(condition) => told(condition, "holds"),
+            EdgeKind::False(condition) => told(condition, "does not hold"),
+            EdgeKind::Arm(stmt, index) => {
+                let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind else { return None };
+                let comm = clauses.get(index as usize)?.comm?;
+                let channel = Step::Comm(comm).received_from(scene.file)?;
+                let text = scene.text(channel);
+                let span = scene.span(Node::Stmt(comm));
+                Some((span, format!("when `{text}` is ready first")))
+            }
+            _ => None,
+        }
+    }
+
+    fn help(&self, finding: &mut Finding, name: &str) {
+        let scene = self.channel.scene;
+        let mut total: u8 = 0;
+        for sender in &self.senders {
+            total = total.saturating_add(sender.volume.sends);
+        }
+        let looped = self.senders.iter().any(|sender| self.cfg().reaches(sender.step, sender.step));
+        if looped || total >= MANY || self.made.capacity > 0 {
+            finding.help = format!(
+                "receive all that is sent on every way out, or send in a `select` with what ends \
+                 the receiver of `{name}`"
+            );
+            return;
+        }
+        finding.help = format!(
+            "give the channel room for every send that can come late: `make(..., {total})`"
+        );
+        let args = scene.args(self.made.make);
+        if let [ty] = args {
+            let end = scene.span(Node::Expr(*ty)).end;
+            finding.fixes.push(Fix {
+                message: format!("give `{name}` room for {total}"),
+                safety: if total == 1 { Safety::Safe } else { Safety::Unsafe },
+                edits: vec![Edit {
+                    location: scene.cx.location(Span::new(end, end)),
+                    replacement: format!(", {total}"),
+                }],
+            });
+        }
+    }
+}
+
+/// What is known on the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Leaving {
+    /// Sends that nobody has received.
+    pending: u8,
+    /// Which of the senders were started.
+    passed: u32,
+    decided: Decided,
+}
+
+struct Leave<'l, 'c, 's, 'a> {
+    of: &'l Abandoned<'c, 's, 'a>,
+    conditions: &'l Conditions,
+    /// Whether whatever is received another send may follow.
+    repeats: bool,
+    received: Vec<LocalId>,
+    oks: Vec<LocalId>,
+    written: Vec<LocalId>,
+    headers: Vec<EdgeKind>,
+}
+
+impl Leave<'_, '_, '_, '_> {
+    fn is_left(&self, state: &Leaving) -> bool {
+        state.pending > self.of.made.capacity
+    }
+
+    fn receive(&self, state: &mut Leaving) -> bool {
+        match state.pending {
+            0 => false,
+            MANY => true,
+            _ => {
+                state.pending -= 1;
+                true
+            }
+        }
+    }
+}
+
+/// Beyond so many sends that nobody has received it is any number.
+const COUNTED: u8 = 8;
+
+impl Walk for Leave<'_, '_, '_, '_> {
+    type State = Leaving;
+
+    fn step(&mut self, state: &Leaving, step: StepId) -> Passing<Leaving> {
+        let abandoned = self.of;
+        if step == abandoned.made.at.step {
+            return if self.is_left(state) { Passing::Found } else { Passing::Drop };
+        }
+        let mut next = state.clone();
+        self.conditions.step(&mut next.decided, step);
+        if next.pending > 0 && abandoned.waits_for_senders(step) {
+            return Passing::Drop;
+        }
+        for sender in &abandoned.senders {
+            if sender.step == step {
+                next.passed |= sender_bit(&abandoned.senders, step);
+                next.pending = next.pending.saturating_add(sender.volume.sends);
+                if next.pending > COUNTED {
+                    next.pending = MANY;
+                }
+            }
+        }
+        let deeds = abandoned.channel.deeds_at(abandoned.at(step));
+        if deeds.iter().any(|deed| abandoned.channel.inner(deed).receives) {
+            return Passing::Drop;
+        }
+        let ranges = matches!(abandoned.cfg().step(step), Step::Next(_));
+        if !ranges
+            && deeds.iter().any(|deed| matches!(deed, Deed::Receive))
+            && !self.receive(&mut next)
+        {
+            return Passing::Drop;
+        }
+        Passing::On(next)
+    }
+
+    fn edge(&mut self, state: &Leaving, edge: &Edge) -> Option<Leaving> {
+        let mut next = state.clone();
+        if !self.conditions.edge(&mut next.decided, edge) || self.headers.contains(&edge.kind) {
+            return None;
+        }
+        let channel = self.of.channel;
+        if let EdgeKind::More(stmt) | EdgeKind::Done(stmt) = edge.kind
+            && let StmtKind::Range { subject, .. } = channel.scene.file.stmt(stmt).kind
+            && channel.is_named(subject)
+        {
+            let more = matches!(edge.kind, EdgeKind::More(_));
+            return (more && self.receive(&mut next)).then_some(next);
+        }
+        let Some(condition) = condition(edge.kind) else { return Some(next) };
+        let node = Node::Expr(condition);
+        if mentions_any(&channel.read, node, &self.written)
+            || mentions_any(&channel.read, node, &self.oks)
+                && matches!(edge.kind, EdgeKind::False(_))
+            || !self.repeats && mentions_any(&channel.read, node, &self.received)
+        {
+            return None;
+        }
+        Some(next)
+    }
+
+    fn exit(&mut self, state: &Leaving, exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End) && self.is_left(state)
+    }
+}
+
+fn sender_bit(senders: &[Sender], step: StepId) -> u32 {
+    let place = senders.iter().position(|sender| sender.step == step);
+    place.and_then(|place| 1_u32.checked_shl(place as u32)).unwrap_or(0)
+}
+
+/// `c` of an expression `<-c`.
+fn received(scene: &Scene<'_>, expr: ExprId) -> Option<ExprId> {
+    match scene.file.expr(scene.file.unparen(expr)).kind {
+        ExprKind::Unary { op: crate::syntax::UnaryOp::Recv, operand } => Some(operand),
+        _ => None,
+    }
+}

@@ -1,0 +1,134 @@
+//! Conditions that go together: a path that has found `err != nil` does not find `err == nil`
+//! further on, unless `err` was assigned in between.
+
+use rustc_hash::FxHashMap;
+
+use crate::flow::{Edge, EdgeKind, StepId};
+use crate::index::{Builtin, Callee, Def, LocalId};
+use crate::summary::{BodyId, Function};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, UnaryOp};
+
+/// What a path has decided: conditions by number, sorted, and whether they hold.
+pub(super) type Decided = Vec<(u16, bool)>;
+
+/// The conditions of a body that are asked more than once.
+pub(super) struct Conditions {
+    /// For each condition its number, and whether it says the opposite.
+    by_expr: FxHashMap<ExprId, (u16, bool)>,
+    /// What a step makes unknown again.
+    forgotten: FxHashMap<StepId, Vec<u16>>,
+}
+
+impl Conditions {
+    /// The conditions of a body.
+    pub fn new(function: &Function<'_>, body: BodyId) -> Conditions {
+        let cfg = &function.body(body).cfg;
+        let mut asked: Vec<(ExprId, String, bool)> = Vec::new();
+        for edge in cfg.blocks().flat_map(|block| cfg.edges_of(block)) {
+            if let EdgeKind::True(condition) = edge.kind
+                && let Some((text, negated)) = key(function, condition)
+            {
+                asked.push((condition, text, negated));
+            }
+        }
+        let mut conditions =
+            Conditions { by_expr: FxHashMap::default(), forgotten: FxHashMap::default() };
+        let mut numbers: FxHashMap<&str, u16> = FxHashMap::default();
+        for (condition, text, negated) in &asked {
+            let times = asked.iter().filter(|(_, other, _)| other == text).count();
+            let next = numbers.len() as u16;
+            if times < 2 || next == u16::MAX {
+                continue;
+            }
+            let number = *numbers.entry(text).or_insert(next);
+            conditions.by_expr.insert(*condition, (number, *negated));
+            for local in locals_in(function, Node::Expr(*condition)) {
+                for definition in function.definitions_of(local) {
+                    if let Some(at) = definition.at.filter(|at| at.body == body) {
+                        conditions.forgotten.entry(at.step).or_default().push(number);
+                    }
+                }
+            }
+        }
+        conditions
+    }
+
+    /// What is still known after a step.
+    pub fn step(&self, decided: &mut Decided, step: StepId) {
+        if let Some(forgotten) = self.forgotten.get(&step) {
+            decided.retain(|(number, _)| !forgotten.contains(number));
+        }
+    }
+
+    /// Takes an edge; whether what was decided allows it.
+    pub fn edge(&self, decided: &mut Decided, edge: &Edge) -> bool {
+        let (condition, holds) = match edge.kind {
+            EdgeKind::True(condition) => (condition, true),
+            EdgeKind::False(condition) => (condition, false),
+            _ => return true,
+        };
+        let Some(&(number, negated)) = self.by_expr.get(&condition) else { return true };
+        let holds = holds != negated;
+        match decided.binary_search_by_key(&number, |(number, _)| *number) {
+            Ok(at) => decided[at].1 == holds,
+            Err(at) => {
+                decided.insert(at, (number, holds));
+                true
+            }
+        }
+    }
+}
+
+/// The text by which equal conditions are known, and whether this one says the opposite; `None`
+/// for one that may say something else each time it is asked.
+fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
+    let file = function.file;
+    let condition = file.unparen(condition);
+    let pure = file.descendants(Node::Expr(condition)).all(|node| match node {
+        Node::Expr(expr) => match &file.expr(expr).kind {
+            ExprKind::Call { .. } => matches!(
+                function.info.callee(expr),
+                Callee::Builtin(Builtin::Len | Builtin::Cap) | Callee::Conversion(_)
+            ),
+            ExprKind::Unary { op, .. } => *op != UnaryOp::Recv,
+            ExprKind::FuncLit(_) | ExprKind::Missing => false,
+            _ => true,
+        },
+        _ => false,
+    });
+    if !pure {
+        return None;
+    }
+    let text = |expr: ExprId| -> String {
+        function.text(expr).chars().filter(|c| !c.is_whitespace()).collect()
+    };
+    match file.expr(condition).kind {
+        ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } => {
+            Some((format!("{}=={}", text(left), text(right)), op == BinaryOp::Ne))
+        }
+        _ => Some((text(condition), false)),
+    }
+}
+
+/// The variables that a node names.
+pub(super) fn locals_in(function: &Function<'_>, node: Node) -> Vec<LocalId> {
+    let mut locals = Vec::new();
+    for node in function.file.descendants(node) {
+        if let Node::Expr(expr) = node
+            && let ExprKind::Ident(_) = function.file.expr(expr).kind
+            && let Def::Local(local) = function.info.resolve(expr)
+            && !locals.contains(local)
+        {
+            locals.push(*local);
+        }
+    }
+    locals
+}
+
+/// The condition that an edge decides.
+pub(super) fn condition(kind: EdgeKind) -> Option<ExprId> {
+    match kind {
+        EdgeKind::True(condition) | EdgeKind::False(condition) => Some(condition),
+        _ => None,
+    }
+}

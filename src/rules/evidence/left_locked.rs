@@ -1,0 +1,341 @@
+//! A function that locks, gives the lock back on one way out, and forgets it on another.
+//!
+//! Evidence: the same text is locked and unlocked in one body; from the `Lock` a path leads to a
+//! `return`, or back to the same `Lock`, that passes no unlock; further down the text the lock is
+//! given back. A function that hands the lock over (its name or comment speaks of locks, a literal
+//! or a function that it calls unlocks, it begins with an unlock) is no evidence.
+
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::flow::{Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
+use crate::index::{Callee, Def, LocalId};
+use crate::rules::evidence::conditions::{Conditions, Decided, condition};
+use crate::rules::evidence::{first_line, is_test};
+use crate::rules::scene::Scene;
+use crate::source::Span;
+use crate::summary::{Act, At, Read};
+use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
+
+/// A call of a method of a lock.
+#[derive(Clone)]
+struct Operation {
+    at: At,
+    call: ExprId,
+    base: ExprId,
+    /// What is locked, as it is written.
+    text: String,
+    name: &'static str,
+    /// Whether it is done when the function is left.
+    deferred: bool,
+}
+
+/// Reports the locks that the function keeps on a path.
+pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+    if speaks_of_locks(scene) {
+        return;
+    }
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
+    let operations = operations(scene, &read);
+    for lock in &operations {
+        if matches!(lock.name, "Lock" | "RLock") && !lock.deferred {
+            findings.extend(check_lock(scene, &read, &operations, lock));
+        }
+    }
+}
+
+/// Whether the name of the function, or the comment above it, says that it has to do with locks.
+fn speaks_of_locks(scene: &Scene<'_>) -> bool {
+    /// How far above a function its comment is looked for.
+    const ABOVE: u32 = 600;
+    let name = scene.name.name.as_str().to_ascii_lowercase();
+    let start = scene.file.decl(scene.cx.declared().decl).span.start;
+    name.contains("lock")
+        || scene.file.comments.iter().any(|comment| {
+            let near = comment.end <= start && comment.end + ABOVE >= start;
+            near && {
+                let text = scene.file.source.text(*comment).to_ascii_lowercase();
+                let between = scene.file.source.text(Span::new(comment.end, start));
+                let adjoins = between.lines().all(|line| {
+                    let line = line.trim();
+                    line.is_empty() || line.starts_with("//")
+                }) && !between.contains("\n\n");
+                adjoins
+                    && (text.contains("lock") || text.contains("mutex") || text.contains("held"))
+            }
+        })
+}
+
+fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
+    let mut found = Vec::new();
+    for &node in &scene.nodes {
+        let Node::Expr(call) = node else { continue };
+        let Some((base, name)) = scene.method_call(call) else { continue };
+        let names = ["Lock", "RLock", "Unlock", "RUnlock"];
+        let Some(&name) = names.iter().find(|&&known| known == name.name.as_str()) else {
+            continue;
+        };
+        let (true, Some(at)) = (scene.args(call).is_empty(), read.function.at_call(call)) else {
+            continue;
+        };
+        let deferred = match scene.parent(node) {
+            Some(Node::Stmt(stmt)) => matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_)),
+            _ => false,
+        };
+        found.push(Operation { at, call, base, text: scene.text(base), name, deferred });
+    }
+    found
+}
+
+fn check_lock<'a>(
+    scene: &Scene<'a>,
+    read: &Read<'a>,
+    operations: &[Operation],
+    lock: &Operation,
+) -> Option<Finding> {
+    let function = &read.function;
+    let cfg = &function.body(lock.at.body).cfg;
+    let variable = root_variable(scene, lock.base)?;
+    let release = if lock.name == "Lock" { "Unlock" } else { "RUnlock" };
+    let same = |operation: &&Operation| operation.text == lock.text;
+    let releases: Vec<&Operation> =
+        operations.iter().filter(same).filter(|operation| operation.name == release).collect();
+    let unlocks: Vec<&Operation> = operations
+        .iter()
+        .filter(|operation| matches!(operation.name, "Unlock" | "RUnlock"))
+        .filter(|operation| {
+            operation.text.starts_with(&lock.text) || lock.text.starts_with(&operation.text)
+        })
+        .collect();
+    if unlocks.iter().any(|unlock| unlock.at.body != lock.at.body) || is_handed(scene, &lock.text) {
+        return None;
+    }
+    let given_back: Vec<StepId> = releases
+        .iter()
+        .map(|unlock| unlock.at.step)
+        .filter(|&step| cfg.reaches(lock.at.step, step))
+        .collect();
+    let comes_locked = unlocks.iter().any(|unlock| {
+        let own = |step: StepId| {
+            operations.iter().any(|other| {
+                other.text == unlock.text
+                    && matches!(other.name, "Lock" | "RLock")
+                    && other.at == At { body: lock.at.body, step }
+            })
+        };
+        !unlock.deferred && reaches_without(cfg, unlock.at.step, &own)
+    });
+    let covered =
+        unlocks.iter().any(|unlock| unlock.deferred && cfg.reaches(unlock.at.step, lock.at.step));
+    if given_back.is_empty() || comes_locked || covered {
+        return None;
+    }
+    let conditions = Conditions::new(function, lock.at.body);
+    let mut walk = Held { scene, read, lock, unlocks: &unlocks, variable, conditions: &conditions };
+    let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
+    let path = paths.iter().find(|path| match path.end {
+        PathEnd::Exit(_, Exit::Return(stmt)) => {
+            let end = scene.span(Node::Stmt(stmt)).end;
+            releases
+                .iter()
+                .any(|unlock| !unlock.deferred && scene.span(Node::Expr(unlock.call)).start > end)
+        }
+        PathEnd::Exit(..) => false,
+        PathEnd::Step(_) => lock.name == "Lock",
+    })?;
+    Some(tell(scene, lock, release, path))
+}
+
+/// Whether the unlocking method is handed on as a value, as in `return mu.Unlock`.
+fn is_handed(scene: &Scene<'_>, text: &str) -> bool {
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(expr) = node else { return false };
+        let ExprKind::Selector { base, name } = scene.file.expr(expr).kind else { return false };
+        if !matches!(name.name.as_str(), "Unlock" | "RUnlock") || scene.text(base) != text {
+            return false;
+        }
+        match scene.parent(node) {
+            Some(Node::Expr(around)) => match scene.file.expr(around).kind {
+                ExprKind::Call { callee, .. } => scene.file.unparen(callee) != expr,
+                _ => true,
+            },
+            _ => true,
+        }
+    })
+}
+
+/// The variable at the root of `x`, `x.f`, `x.f.g`: nothing else is the same thing each time.
+fn root_variable(scene: &Scene<'_>, expr: ExprId) -> Option<Option<LocalId>> {
+    let mut at = scene.file.unparen(expr);
+    while let ExprKind::Selector { base, .. } = scene.file.expr(at).kind {
+        at = scene.file.unparen(base);
+    }
+    match (&scene.file.expr(at).kind, scene.info.resolve(at)) {
+        (ExprKind::Ident(_), Def::Local(local)) => Some(Some(*local)),
+        (ExprKind::Ident(_), Def::Global(_) | Def::Package(_)) => Some(None),
+        _ => None,
+    }
+}
+
+/// Whether a step can be reached from the beginning past none of some others.
+fn reaches_without(cfg: &Cfg, to: StepId, avoid: &dyn Fn(StepId) -> bool) -> bool {
+    struct Reach<'r> {
+        to: StepId,
+        avoid: &'r dyn Fn(StepId) -> bool,
+    }
+    impl Walk for Reach<'_> {
+        type State = ();
+        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+            match step {
+                step if step == self.to => Passing::Found,
+                step if (self.avoid)(step) => Passing::Drop,
+                _ => Passing::On(()),
+            }
+        }
+        fn exit(&mut self, (): &(), _: Exit) -> bool {
+            false
+        }
+    }
+    !cfg.search(Start::Entry, (), &mut Reach { to, avoid }).is_empty()
+}
+
+/// Follows the lock along all paths.
+struct Held<'h, 'a> {
+    scene: &'h Scene<'a>,
+    read: &'h Read<'a>,
+    lock: &'h Operation,
+    unlocks: &'h [&'h Operation],
+    /// The variable that the lock is reached by; `None` for one of package level.
+    variable: Option<LocalId>,
+    conditions: &'h Conditions,
+}
+
+impl Held<'_, '_> {
+    /// Whether a step may give the lock back, or makes the text mean another lock.
+    fn settles(&self, step: StepId) -> bool {
+        let at = At { body: self.lock.at.body, step };
+        let function = &self.read.function;
+        if self.unlocks.iter().any(|unlock| unlock.at == at) {
+            return true;
+        }
+        let reassigned = self.variable.is_some_and(|variable| {
+            function.definitions_of(variable).any(|definition| definition.at == Some(at))
+        });
+        if reassigned {
+            return true;
+        }
+        let Some(call) = function.step(at).call(function.file) else { return false };
+        let name = match self.scene.info.callee(call) {
+            Callee::Func(func) => {
+                let summary = self.scene.cx.summaries().of(*func);
+                let unlocks = summary.is_some_and(|summary| {
+                    summary.deeds.iter().any(|deed| {
+                        matches!(deed.act, Act::Method(name)
+                            if matches!(name.as_str(), "Unlock" | "RUnlock"))
+                    })
+                });
+                if unlocks {
+                    return true;
+                }
+                Some(self.scene.cx.index().func(*func).name)
+            }
+            Callee::Builtin(_) | Callee::Conversion(_) => None,
+            _ => self.scene.method_call(call).map(|(_, name)| name.name),
+        };
+        name.is_some_and(|name| name.as_str().to_ascii_lowercase().contains("unlock"))
+    }
+}
+
+impl Walk for Held<'_, '_> {
+    /// Whether the lock is held, and what was decided.
+    type State = (bool, Decided);
+
+    fn step(&mut self, (held, decided): &Self::State, step: StepId) -> Passing<Self::State> {
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        if step == self.lock.at.step {
+            return if *held { Passing::Found } else { Passing::On((true, decided)) };
+        }
+        if *held && self.settles(step) {
+            return Passing::On((false, decided));
+        }
+        Passing::On((*held, decided))
+    }
+
+    fn edge(&mut self, state: &Self::State, edge: &Edge) -> Option<Self::State> {
+        let mut next = state.clone();
+        // What a call says about the lock may go together with whether it is held.
+        let asks_lock = |condition: ExprId| {
+            let text = self.scene.text(condition).to_ascii_lowercase();
+            text.contains("lock") || text.contains("held")
+        };
+        if condition(edge.kind).is_some_and(asks_lock) {
+            return None;
+        }
+        self.conditions.edge(&mut next.1, edge).then_some(next)
+    }
+
+    fn exit(&mut self, (held, _): &Self::State, exit: Exit) -> bool {
+        *held && matches!(exit, Exit::Return(_) | Exit::End)
+    }
+}
+
+fn tell(
+    scene: &Scene<'_>,
+    lock: &Operation,
+    release: &str,
+    path: &Path<(bool, Decided)>,
+) -> Finding {
+    let cx = &scene.cx;
+    let name = &lock.text;
+    let locked = scene.span(Node::Expr(lock.call));
+    let last = path.decisions().filter_map(condition).next_back();
+    let (left, told) = match path.end {
+        PathEnd::Exit(_, Exit::Return(stmt)) => {
+            (Some(first_line(scene, scene.span(Node::Stmt(stmt)))), "left with the lock held")
+        }
+        _ => (turn(scene, lock), "the next turn locks again"),
+    };
+    let message = format!("`{name}` is locked here and not unlocked on every way out");
+    let mut finding = cx.finding(locked, "stays locked", message);
+    finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::High };
+    finding.defect = cx.location(locked);
+    let note = |span: Span, role: Role, message: String| Label {
+        location: cx.location(span),
+        role,
+        message,
+    };
+    if let Some(condition) = last {
+        let span = scene.span(Node::Expr(condition));
+        finding.labels.push(note(
+            first_line(scene, span),
+            Role::Condition,
+            "decided here".to_owned(),
+        ));
+    }
+    if let Some(left) = left {
+        finding.labels.push(note(left, Role::Left, told.to_owned()));
+    }
+    finding.why = format!(
+        "whoever locks `{name}` next waits for ever: another way out gives it back, this one does not"
+    );
+    finding.help =
+        format!("`defer {name}.{release}()` right after it is locked, or unlock on this path too");
+    finding
+}
+
+/// The last `continue` of the loop that locks, below the lock.
+fn turn(scene: &Scene<'_>, lock: &Operation) -> Option<Span> {
+    let locked = scene.span(Node::Expr(lock.call));
+    let stmts = scene.nodes.iter().filter_map(|&node| match node {
+        Node::Stmt(stmt) => Some(stmt),
+        _ => None,
+    });
+    let is_continue = |&stmt: &StmtId| {
+        matches!(scene.file.stmt(stmt).kind, StmtKind::Branch { kind: BranchKind::Continue, .. })
+    };
+    let mut below = stmts
+        .filter(is_continue)
+        .map(|stmt| scene.span(Node::Stmt(stmt)))
+        .filter(|span| span.start > locked.end);
+    let first = below.next()?;
+    below.next().is_none().then_some(first)
+}

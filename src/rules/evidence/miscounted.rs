@@ -1,0 +1,424 @@
+//! A `WaitGroup` of one function that is counted up on a path where nobody counts it down.
+//!
+//! Three forms. *Skipped*: from `wg.Add(1)` a path comes to the next turn of the loop, or to
+//! `wg.Wait()`, and nothing on it uses the group. *Skipped of all*: `wg.Add(len(xs))` stands before
+//! the loop over `xs`, and a turn of it uses the group on one path and not on another. *Not done*:
+//! a goroutine that calls `wg.Done()` on one way out leaves on another without it.
+//!
+//! The group must be a variable of the function that only its own methods, and literals of which it
+//! is known when they run, ever use.
+
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::index::{LocalId, LocalKind, Type};
+use crate::rules::evidence::conditions::{Conditions, Decided, condition};
+use crate::rules::evidence::runs::{How, runs};
+use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
+use crate::rules::evidence::{first_line, is_test};
+use crate::rules::scene::Scene;
+use crate::source::Span;
+use crate::summary::{At, BodyId, Read};
+use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
+
+/// Reports the groups of the function that cannot get to zero.
+pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
+    for number in 0..scene.info.locals().len() as u32 {
+        let local = LocalId(number);
+        let declared = scene.info.local(local);
+        let ty = match &declared.ty {
+            Type::Pointer(base) => base,
+            other => other,
+        };
+        if declared.kind != LocalKind::Var || !ty.is_named("sync", "WaitGroup") {
+            continue;
+        }
+        let Some(group) = Group::of(scene, &read, local) else { continue };
+        findings.extend(
+            group.skipped().or_else(|| group.skipped_of_all()).or_else(|| group.not_done()),
+        );
+    }
+}
+
+/// A group and the steps that use it.
+struct Group<'g, 'a> {
+    scene: &'g Scene<'a>,
+    read: &'g Read<'a>,
+    local: LocalId,
+    owner: BodyId,
+    adds: Vec<(At, ExprId)>,
+    dones: Vec<At>,
+    waits: Vec<At>,
+    /// All steps at which the group, or a literal that uses it, is named.
+    used: Vec<At>,
+}
+
+impl<'g, 'a> Group<'g, 'a> {
+    fn of(scene: &'g Scene<'a>, read: &'g Read<'a>, local: LocalId) -> Option<Self> {
+        let function = &read.function;
+        if function.definitions_of(local).count() > 1 {
+            return None;
+        }
+        let owner = function.owner(local)?;
+        let mut group = Group {
+            scene,
+            read,
+            local,
+            owner,
+            adds: Vec::new(),
+            dones: Vec::new(),
+            waits: Vec::new(),
+            used: Vec::new(),
+        };
+        let mut literals: Vec<BodyId> = Vec::new();
+        for usage in scene.uses(local) {
+            let node = Node::Expr(usage);
+            let Some(around) = scene.parent(node) else { continue };
+            let Some(at) = place_of(scene, read, node) else {
+                if is_defined(scene, around, usage) {
+                    continue;
+                }
+                return None;
+            };
+            if is_defined(scene, around, usage) {
+                continue;
+            }
+            for body in function.enclosing(at.body).take_while(|&body| body != owner) {
+                if !literals.contains(&body) {
+                    literals.push(body);
+                }
+            }
+            group.used.push(at);
+            let Node::Expr(selector) = around else { return None };
+            match scene.file.expr(selector).kind {
+                // A function that is given the group may count it down.
+                ExprKind::Unary { .. } | ExprKind::Call { .. } => continue,
+                ExprKind::Selector { .. } => {}
+                _ => return None,
+            }
+            let Some(Node::Expr(call)) = scene.parent(around) else { return None };
+            let (_, name) = scene.method_call(call)?;
+            match name.name.as_str() {
+                "Add" => group.adds.push((at, call)),
+                "Done" => group.dones.push(at),
+                "Wait" => group.waits.push(at),
+                _ => {}
+            }
+        }
+        for body in literals {
+            for run in runs(scene, function, body)? {
+                group.used.push(run.at);
+            }
+        }
+        (!group.waits.is_empty()).then_some(group)
+    }
+
+    /// `wg.Add(1)`, and a way to the next turn or to `Wait` on which nothing uses the group.
+    fn skipped(&self) -> Option<Finding> {
+        for &(at, call) in &self.adds {
+            if at.body != self.owner || self.added(call) != Some(1) {
+                continue;
+            }
+            let function = &self.read.function;
+            let cfg = &function.body(at.body).cfg;
+            let conditions = Conditions::new(function, at.body);
+            let mut walk =
+                Unused { group: self, body: at.body, from: at.step, conditions: &conditions };
+            let paths = cfg.search(Start::After(at.step), Vec::new(), &mut walk);
+            let Some(path) = paths.first() else { continue };
+            // Where each turn waits the next one adds to nothing.
+            return Some(self.tell_skipped(call, path, at));
+        }
+        None
+    }
+
+    fn added(&self, call: ExprId) -> Option<i128> {
+        let [count] = self.scene.args(call) else { return None };
+        self.scene.info.constant(*count)?.as_int()
+    }
+
+    /// `wg.Add(len(xs))`, and a turn of the loop over `xs` in which nothing uses the group.
+    fn skipped_of_all(&self) -> Option<Finding> {
+        let (scene, function) = (self.scene, &self.read.function);
+        for &(at, call) in &self.adds {
+            let [count] = scene.args(call) else { continue };
+            let counted = match scene.file.expr(scene.file.unparen(*count)).kind {
+                ExprKind::Call { .. } if scene.text(*count).starts_with("len(") => {
+                    scene.args(scene.file.unparen(*count)).first().map(|&of| scene.text(of))
+                }
+                _ => None,
+            };
+            let Some(counted) = counted else { continue };
+            let cfg = &function.body(at.body).cfg;
+            for step in cfg.steps() {
+                let Step::Next(stmt) = cfg.step(step) else { continue };
+                let StmtKind::Range { subject, .. } = scene.file.stmt(stmt).kind else { continue };
+                if scene.text(subject) != counted || !cfg.dominates(at.step, step) {
+                    continue;
+                }
+                if let Some(path) = self.empty_turn(at.body, step, stmt) {
+                    return Some(self.tell_skipped(call, &path, at));
+                }
+            }
+        }
+        None
+    }
+
+    fn empty_turn(&self, body: BodyId, next: StepId, range: StmtId) -> Option<Path<Decided>> {
+        let function = &self.read.function;
+        let cfg = &function.body(body).cfg;
+        let inside = self.scene.span(Node::Stmt(range));
+        let uses = self
+            .used
+            .iter()
+            .any(|at| at.body == body && inside.contains(cfg.step(at.step).span(self.scene.file)));
+        if !uses {
+            return None;
+        }
+        let conditions = Conditions::new(function, body);
+        let mut walk = Turn { group: self, body, next, range, conditions: &conditions };
+        cfg.search(Start::After(next), Vec::new(), &mut walk).into_iter().next()
+    }
+
+    /// A goroutine that calls `Done` on one way out and not on another.
+    fn not_done(&self) -> Option<Finding> {
+        let (scene, function) = (self.scene, &self.read.function);
+        for &done in &self.dones {
+            let body = done.body;
+            let run = runs(scene, function, body)?;
+            let [run] = run[..] else { continue };
+            if run.how != How::Go || run.at.body != self.owner {
+                continue;
+            }
+            let cfg = &function.body(body).cfg;
+            let conditions = Conditions::new(function, body);
+            let mut walk = Undone { group: self, body, conditions: &conditions };
+            let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);
+            let path =
+                paths.iter().find(|path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_))));
+            if let Some(path) = path {
+                return Some(self.tell_not_done(path, done, run.at));
+            }
+        }
+        None
+    }
+
+    fn uses_at(&self, at: At) -> bool {
+        self.used.contains(&at)
+    }
+
+    fn name(&self) -> &'static str {
+        self.scene.info.local(self.local).name.as_str()
+    }
+
+    fn tell_skipped(&self, call: ExprId, path: &Path<Decided>, at: At) -> Finding {
+        let (scene, name) = (self.scene, self.name());
+        let added = scene.span(Node::Expr(call));
+        let mut finding = self.finding();
+        finding.labels.push(self.note(
+            added,
+            Role::Context,
+            "this counts a goroutine that a path of the loop does not start".to_owned(),
+        ));
+        if let Some(condition) = path.decisions().filter_map(condition).next_back() {
+            let span = first_line(scene, scene.span(Node::Expr(condition)));
+            finding.labels.push(self.note(span, Role::Condition, "decided here".to_owned()));
+        }
+        if let Some(span) = self.skip(at, added) {
+            finding.labels.push(self.note(span, Role::Left, "nothing is started".to_owned()));
+        }
+        finding.help = format!("call `{name}.Add(1)` right before the goroutine is started");
+        finding
+    }
+
+    /// The only `continue` below.
+    fn skip(&self, at: At, added: Span) -> Option<Span> {
+        let scene = self.scene;
+        let mut found = scene.nodes.iter().filter_map(|&node| {
+            let Node::Stmt(stmt) = node else { return None };
+            let StmtKind::Branch { kind: BranchKind::Continue, .. } = scene.file.stmt(stmt).kind
+            else {
+                return None;
+            };
+            let span = scene.span(node);
+            let here = body_of(scene, self.read, node) == Some(at.body);
+            (here && span.start > added.end && !loops_around(scene, node).is_empty())
+                .then_some(span)
+        });
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    fn tell_not_done(&self, path: &Path<Decided>, done: At, started: At) -> Finding {
+        let (scene, name) = (self.scene, self.name());
+        let file = scene.file;
+        let PathEnd::Exit(_, Exit::Return(stmt)) = path.end else {
+            unreachable!("only paths that return are told")
+        };
+        let span = first_line(scene, scene.span(Node::Stmt(stmt)));
+        let mut finding = self.finding();
+        let function = &self.read.function;
+        let start = function.body(started.body).cfg.step(started.step).span(file);
+        finding.labels.push(self.note(
+            first_line(scene, start),
+            Role::Started,
+            "the goroutine starts here".to_owned(),
+        ));
+        finding.labels.push(self.note(
+            span,
+            Role::Left,
+            format!("it can return here without `{name}.Done()`"),
+        ));
+        let done = function.body(done.body).cfg.step(done.step).span(file);
+        finding.labels.push(self.note(
+            first_line(scene, done),
+            Role::Context,
+            "counted down on another path".to_owned(),
+        ));
+        finding.help = format!("`defer {name}.Done()` as the first statement of the goroutine");
+        finding
+    }
+
+    fn finding(&self) -> Finding {
+        let (scene, name) = (self.scene, self.name());
+        let wait = self.waits[0];
+        let cfg = &self.read.function.body(wait.body).cfg;
+        let span = cfg.step(wait.step).span(scene.file);
+        let message = format!("`{name}` never gets to zero on one path, so this waits for ever");
+        let mut finding = scene.cx.finding(span, "waits here", message);
+        finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::High };
+        finding.why = format!("nothing else counts `{name}` down");
+        finding
+    }
+
+    fn note(&self, span: Span, role: Role, message: String) -> Label {
+        Label { location: self.scene.cx.location(span), role, message }
+    }
+}
+
+/// Whether an identifier is where the group is stored.
+fn is_defined(scene: &Scene<'_>, around: Node, usage: ExprId) -> bool {
+    match around {
+        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Define { left, .. } | StmtKind::Assign { left, .. } => left.contains(&usage),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Looks for a way from `Add` on which nothing uses the group.
+struct Unused<'u, 'g, 'a> {
+    group: &'u Group<'g, 'a>,
+    body: BodyId,
+    from: StepId,
+    conditions: &'u Conditions,
+}
+
+impl Walk for Unused<'_, '_, '_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        let at = At { body: self.body, step };
+        if step == self.from || self.group.waits.contains(&at) {
+            return Passing::Found;
+        }
+        if self.group.uses_at(at) {
+            return Passing::Drop;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let mut next = decided.clone();
+        // A loop that starts the goroutines has at least one turn.
+        if let EdgeKind::Done(_) = edge.kind
+            && !self.passed_turn(edge)
+        {
+            return None;
+        }
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
+        false
+    }
+}
+
+impl Unused<'_, '_, '_> {
+    /// Whether the loop that ends stands around the `Add`, so that it had this turn.
+    fn passed_turn(&self, edge: &Edge) -> bool {
+        let EdgeKind::Done(stmt) = edge.kind else { return true };
+        let scene = self.group.scene;
+        let cfg = &self.group.read.function.body(self.body).cfg;
+        scene.span(Node::Stmt(stmt)).contains(cfg.step(self.from).span(scene.file))
+    }
+}
+
+/// Looks for a turn of a loop in which nothing uses the group.
+struct Turn<'u, 'g, 'a> {
+    group: &'u Group<'g, 'a>,
+    body: BodyId,
+    next: StepId,
+    range: StmtId,
+    conditions: &'u Conditions,
+}
+
+impl Walk for Turn<'_, '_, '_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        if step == self.next {
+            return Passing::Found;
+        }
+        if self.group.uses_at(At { body: self.body, step }) {
+            return Passing::Drop;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let mut next = decided.clone();
+        if edge.kind == EdgeKind::Done(self.range) {
+            return None;
+        }
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
+        false
+    }
+}
+
+/// Looks for a way out of a goroutine on which nothing uses the group.
+struct Undone<'u, 'g, 'a> {
+    group: &'u Group<'g, 'a>,
+    body: BodyId,
+    conditions: &'u Conditions,
+}
+
+impl Walk for Undone<'_, '_, '_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        if self.group.uses_at(At { body: self.body, step }) {
+            return Passing::Drop;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let mut next = decided.clone();
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_))
+    }
+}

@@ -1,0 +1,588 @@
+//! What the steps of a function do to one channel that nobody else knows.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::flow::{Cfg, Edge, Exit, Passing, Start, Step, StepId, Walk};
+use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
+use crate::rules::FunctionCx;
+use crate::rules::evidence::conditions::{Conditions, Decided, locals_in};
+use crate::rules::evidence::runs::{How, runs};
+use crate::rules::scene::Scene;
+use crate::source::Location;
+use crate::summary::{At, BodyId, Read};
+use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+
+/// So many sends count as any number.
+pub(super) const MANY: u8 = 100;
+
+/// How many calls deep a channel is followed.
+const MAX_DEPTH: u32 = 3;
+
+/// How many names a channel can have.
+const MAX_ALIASES: usize = 8;
+
+/// What a step does to the channel.
+#[derive(Clone, Debug)]
+pub(super) enum Deed {
+    /// It sends, and waits until somebody receives.
+    Send,
+    /// It sends, or does something else.
+    GuardedSend,
+    /// It receives.
+    Receive,
+    /// It closes.
+    Close,
+    /// It runs a literal of the function that uses the channel.
+    Literal(How, BodyId),
+    /// It gives the channel to a function.
+    Function(How, Volume),
+}
+
+/// What running a body does to the channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Volume {
+    /// How many sends that wait there are at most on a path, those of goroutines that it starts
+    /// included.
+    pub sends: u8,
+    /// Whether it receives.
+    pub receives: bool,
+    /// Whether it closes.
+    pub closes: bool,
+    /// Whether after some send none follows.
+    pub has_last: bool,
+    /// Whether there is a way through on which nothing is sent.
+    pub may_pass: bool,
+    /// The first send in the text.
+    pub sent_at: Option<Location>,
+}
+
+/// A channel that only the steps of one function, and functions that it is given to, use.
+pub(super) struct Channel<'s, 'a> {
+    pub scene: &'s Scene<'a>,
+    pub read: Arc<Read<'a>>,
+    /// Its names.
+    pub aliases: Vec<LocalId>,
+    /// The body whose variable it is.
+    pub owner: BodyId,
+    pub deeds: FxHashMap<At, Vec<Deed>>,
+    volumes: FxHashMap<BodyId, Volume>,
+}
+
+impl<'s, 'a> Channel<'s, 'a> {
+    /// The channel that a variable of the function always is; `None` if somebody else may use it,
+    /// or if it is not known when something is done to it.
+    pub fn of(scene: &'s Scene<'a>, read: &Arc<Read<'a>>, local: LocalId) -> Option<Self> {
+        Channel::at_depth(scene, read, local, 0)
+    }
+
+    fn at_depth(
+        scene: &'s Scene<'a>,
+        read: &Arc<Read<'a>>,
+        local: LocalId,
+        depth: u32,
+    ) -> Option<Self> {
+        let owner = read.function.owner(local)?;
+        let mut channel = Channel {
+            scene,
+            read: Arc::clone(read),
+            aliases: vec![local],
+            owner,
+            deeds: FxHashMap::default(),
+            volumes: FxHashMap::default(),
+        };
+        let mut next = 0;
+        while let Some(&alias) = channel.aliases.get(next) {
+            next += 1;
+            if next > MAX_ALIASES {
+                return None;
+            }
+            for usage in scene.uses(alias).collect::<Vec<_>>() {
+                channel.add_use(usage, depth)?;
+            }
+        }
+        channel.add_literals()?;
+        channel.measure()?;
+        Some(channel)
+    }
+
+    /// What running a body does.
+    pub fn volume(&self, body: BodyId) -> Volume {
+        self.volumes.get(&body).copied().unwrap_or_default()
+    }
+
+    /// What a step does.
+    pub fn deeds_at(&self, at: At) -> &[Deed] {
+        self.deeds.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether an expression names the channel.
+    pub fn is_named(&self, expr: ExprId) -> bool {
+        self.scene.local(expr).is_some_and(|local| self.aliases.contains(&local))
+    }
+
+    fn at(&self, node: Node) -> Option<At> {
+        place_of(self.scene, &self.read, node)
+    }
+
+    fn add(&mut self, at: Option<At>, deed: Deed) -> Option<()> {
+        // What is never reached does nothing.
+        if let Some(at) = at {
+            self.deeds.entry(at).or_default().push(deed);
+        }
+        Some(())
+    }
+
+    /// Reads one use of a name; `None` if it is more than is understood.
+    fn add_use(&mut self, usage: ExprId, depth: u32) -> Option<()> {
+        let (scene, file) = (self.scene, self.scene.file);
+        let around = scene.parent(Node::Expr(usage))?;
+        match around {
+            Node::Stmt(stmt) => match &file.stmt(stmt).kind {
+                StmtKind::Send { channel, .. } if file.unparen(*channel) == usage => {
+                    let deed = match is_guarded(scene, around) {
+                        false => Deed::Send,
+                        true => Deed::GuardedSend,
+                    };
+                    self.add(self.at(around), deed)
+                }
+                StmtKind::Range { subject, .. } if file.unparen(*subject) == usage => {
+                    let body = body_of(scene, &self.read, around);
+                    let at = body.and_then(|body| {
+                        let step = self.read.function.body(body).cfg.step_of_stmt(stmt)?;
+                        Some(At { body, step })
+                    });
+                    self.add(at, Deed::Receive)
+                }
+                StmtKind::Define { left, .. } | StmtKind::Assign { left, op: None, .. }
+                    if left.contains(&usage) =>
+                {
+                    Some(())
+                }
+                _ => None,
+            },
+            Node::Expr(expr) => match &file.expr(expr).kind {
+                ExprKind::Unary { op: UnaryOp::Recv, .. } => {
+                    self.add(self.at(around), Deed::Receive)
+                }
+                ExprKind::Binary { .. } => Some(()),
+                ExprKind::Call { args, .. } => {
+                    let index = args.iter().position(|&arg| file.unparen(arg) == usage)?;
+                    self.add_argument(expr, index as u32, depth)
+                }
+                _ => None,
+            },
+            Node::Decl(_) => None,
+        }
+    }
+
+    /// The channel is given to a call.
+    fn add_argument(&mut self, call: ExprId, index: u32, depth: u32) -> Option<()> {
+        let (scene, read) = (self.scene, Arc::clone(&self.read));
+        match scene.info.callee(call) {
+            Callee::Builtin(Builtin::Close) => self.add(read.function.at_call(call), Deed::Close),
+            Callee::Builtin(Builtin::Len | Builtin::Cap) => Some(()),
+            Callee::Literal(literal) => {
+                let locals = scene.info.locals();
+                let param = locals.iter().position(|local| {
+                    local.owner == Some(*literal) && local.kind == LocalKind::Param(index)
+                })?;
+                let param = LocalId(param as u32);
+                let given_once = read.function.definitions_of(param).count() == 1;
+                self.aliases.push(param);
+                given_once.then_some(())
+            }
+            Callee::Func(func) => {
+                let known = FunctionCx { func: *func, ..scene.cx };
+                if depth >= MAX_DEPTH || scene.cx.func == *func {
+                    return None;
+                }
+                let volume = given(known, index, depth + 1)?;
+                let how = match scene.parent(Node::Expr(call)) {
+                    Some(Node::Stmt(stmt)) => match scene.file.stmt(stmt).kind {
+                        StmtKind::Go(_) => How::Go,
+                        StmtKind::Defer(_) => How::Defer,
+                        _ => How::Call,
+                    },
+                    _ => How::Call,
+                };
+                self.add(read.function.at_call(call), Deed::Function(how, volume))
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds where the literals run that use the channel; those inside others first.
+    fn add_literals(&mut self) -> Option<()> {
+        let read = Arc::clone(&self.read);
+        for body in read.function.bodies().rev() {
+            if body == self.owner || !self.deeds.keys().any(|at| at.body == body) {
+                continue;
+            }
+            for run in runs(self.scene, &read.function, body)? {
+                self.add(Some(run.at), Deed::Literal(run.how, body))?;
+            }
+        }
+        // A literal that is run by one that stands before it was not seen to use the channel.
+        let stray = |at: &At| {
+            at.body != self.owner
+                && !self
+                    .deeds
+                    .values()
+                    .flatten()
+                    .any(|deed| matches!(deed, Deed::Literal(_, body) if *body == at.body))
+        };
+        let used =
+            |at: &At| runs(self.scene, &read.function, at.body).is_some_and(|r| !r.is_empty());
+        (!self.deeds.keys().any(|at| stray(at) && used(at))).then_some(())
+    }
+
+    /// Measures all bodies, those inside others first; `None` if literals run each other.
+    fn measure(&mut self) -> Option<()> {
+        let read = Arc::clone(&self.read);
+        let mut open: Vec<BodyId> = read
+            .function
+            .bodies()
+            .filter(|&body| body != self.owner || self.scene_is_callee())
+            .filter(|body| self.deeds.keys().any(|at| at.body == *body))
+            .collect();
+        while !open.is_empty() {
+            let before = open.len();
+            open.retain(|&body| {
+                let ready =
+                    self.deeds.iter().filter(|(at, _)| at.body == body).all(|(_, deeds)| {
+                        deeds.iter().all(|deed| match deed {
+                            Deed::Literal(_, inner) => self.volumes.contains_key(inner),
+                            _ => true,
+                        })
+                    });
+                if ready {
+                    let volume = self.measure_body(body);
+                    self.volumes.insert(body, volume);
+                }
+                !ready
+            });
+            if open.len() == before {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Whether the channel is a parameter, so that all of the function is somebody's traffic.
+    fn scene_is_callee(&self) -> bool {
+        let kind = self.scene.info.local(self.aliases[0]).kind;
+        matches!(kind, LocalKind::Param(_)) && self.owner == BodyId::OWN
+    }
+
+    fn measure_body(&self, body: BodyId) -> Volume {
+        let function = &self.read.function;
+        let cfg = &function.body(body).cfg;
+        let mut volume = Volume::default();
+        let mut sends: Vec<StepId> = Vec::new();
+        for step in cfg.steps() {
+            let at = At { body, step };
+            for deed in self.deeds_at(at) {
+                let inner = self.inner(deed);
+                volume.receives |= inner.receives || matches!(deed, Deed::Receive);
+                volume.closes |= inner.closes || matches!(deed, Deed::Close);
+                let sent_here = match deed {
+                    Deed::Send => {
+                        sends.push(step);
+                        let span = cfg.step(step).span(function.file);
+                        Some(self.scene.cx.location(span))
+                    }
+                    _ => {
+                        if inner.sends > 0 {
+                            sends.push(step);
+                        }
+                        inner.sent_at
+                    }
+                };
+                volume.sent_at = volume.sent_at.or(sent_here);
+            }
+        }
+        if sends.is_empty() {
+            return volume;
+        }
+        volume.may_pass = !cfg.search(Start::Entry, (), &mut Around { sends: &sends }).is_empty();
+        volume.has_last =
+            sends.iter().any(|&send| !sends.iter().any(|&other| cfg.reaches(send, other)));
+        let conditions = Conditions::new(function, body);
+        let several = sends.len() > 1;
+        let mut walk = Count { channel: self, body, conditions: &conditions, several, most: 0 };
+        cfg.search(Start::Entry, (0, Vec::new()), &mut walk);
+        volume.sends = walk.most;
+        volume
+    }
+
+    /// What a deed comes to, literals and functions followed.
+    pub fn inner(&self, deed: &Deed) -> Volume {
+        match deed {
+            Deed::Literal(_, body) => self.volume(*body),
+            Deed::Function(_, volume) => *volume,
+            _ => Volume::default(),
+        }
+    }
+}
+
+/// Looks for ways around all sends.
+struct Around<'a> {
+    sends: &'a [StepId],
+}
+
+impl Walk for Around<'_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if self.sends.contains(&step) { Passing::Drop } else { Passing::On(()) }
+    }
+
+    fn passes_missing(&self) -> bool {
+        true
+    }
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        true
+    }
+}
+
+/// Counts the sends on the paths of a body.
+struct Count<'c, 's, 'a> {
+    channel: &'c Channel<'s, 'a>,
+    body: BodyId,
+    conditions: &'c Conditions,
+    /// Whether it sends at several places.
+    several: bool,
+    most: u8,
+}
+
+/// Beyond so many sends in a loop it is any number.
+const COUNTED: u8 = 6;
+
+impl Walk for Count<'_, '_, '_> {
+    type State = (u8, Decided);
+
+    fn step(&mut self, state: &Self::State, step: StepId) -> Passing<Self::State> {
+        let (mut sends, mut decided) = state.clone();
+        self.conditions.step(&mut decided, step);
+        for deed in self.channel.deeds_at(At { body: self.body, step }) {
+            let more = match deed {
+                Deed::Send => 1,
+                // What a deferred literal asks before it sends tells it that nothing was sent yet.
+                Deed::Literal(How::Defer, _)
+                    if self.several && self.channel.inner(deed).may_pass =>
+                {
+                    0
+                }
+                other => self.channel.inner(other).sends,
+            };
+            sends = sends.saturating_add(more);
+            if sends > COUNTED {
+                sends = MANY;
+            }
+        }
+        self.most = self.most.max(sends);
+        Passing::On((sends, decided))
+    }
+
+    fn edge(&mut self, state: &Self::State, edge: &Edge) -> Option<Self::State> {
+        let mut next = state.clone();
+        self.conditions.edge(&mut next.1, edge).then_some(next)
+    }
+
+    fn passes_missing(&self) -> bool {
+        true
+    }
+
+    fn exit(&mut self, _: &Self::State, _: Exit) -> bool {
+        false
+    }
+}
+
+/// What a function does to a channel that it is given; `None` if that is not understood.
+fn given(cx: FunctionCx<'_>, index: u32, depth: u32) -> Option<Volume> {
+    let file = cx.file();
+    let DeclKind::Func(func) = &file.decl(cx.declared().decl).kind else { return None };
+    if func.signature.params.iter().any(|param| param.variadic) {
+        return None;
+    }
+    let read = cx.summaries().read(cx.func)?;
+    let scene = Scene::new(cx)?;
+    let locals = scene.info.locals();
+    let Some(param) = locals
+        .iter()
+        .position(|local| local.owner.is_none() && local.kind == LocalKind::Param(index))
+    else {
+        // A parameter without a name is not used.
+        return Some(Volume::default());
+    };
+    let param = LocalId(param as u32);
+    if read.function.definitions_of(param).count() != 1 {
+        return None;
+    }
+    let channel = Channel::at_depth(&scene, &read, param, depth)?;
+    Some(channel.volume(BodyId::OWN))
+}
+
+/// The body that a node stands in; `None` if that is never reached.
+pub(super) fn body_of(scene: &Scene<'_>, read: &Read<'_>, node: Node) -> Option<BodyId> {
+    match scene.literal_around(node) {
+        None => Some(BodyId::OWN),
+        Some(literal) => read.function.body_of_literal(literal),
+    }
+}
+
+/// The step that a node is part of; `None` if that is never reached.
+pub(super) fn place_of(scene: &Scene<'_>, read: &Read<'_>, node: Node) -> Option<At> {
+    let body = body_of(scene, read, node)?;
+    let cfg: &Cfg = &read.function.body(body).cfg;
+    Some(At { body, step: scene.step_of(cfg, node)? })
+}
+
+/// Whether a send is one of several clauses of a `select`, or a panic handler's: it waits only if
+/// something else has gone wrong.
+fn is_guarded(scene: &Scene<'_>, send: Node) -> bool {
+    if let Some(Node::Stmt(stmt)) = scene.parent(send)
+        && let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind
+        && clauses.iter().any(|clause| clause.comm.map(Node::Stmt) == Some(send))
+        && clauses.len() > 1
+    {
+        return true;
+    }
+    after_recover(scene, send)
+}
+
+/// Whether a statement is only reached after a panic that was recovered.
+fn after_recover(scene: &Scene<'_>, node: Node) -> bool {
+    let recovers = |cond: Node| {
+        scene.file.descendants(cond).any(|node| match node {
+            Node::Expr(call) => {
+                matches!(scene.info.callee(call), Callee::Builtin(Builtin::Recover))
+            }
+            _ => false,
+        })
+    };
+    let literal = scene.literal_around(node);
+    scene
+        .around(node)
+        .take_while(|around| *around != literal.map_or(*around, Node::Expr) || literal.is_none())
+        .any(|around| {
+            let Node::Stmt(stmt) = around else { return false };
+            let StmtKind::If { init, cond, .. } = scene.file.stmt(stmt).kind else { return false };
+            if recovers(Node::Expr(cond)) || init.is_some_and(|init| recovers(Node::Stmt(init))) {
+                return true;
+            }
+            names(scene, Node::Expr(cond)).any(|local| is_recovered(scene, local, &recovers))
+        })
+}
+
+fn names(scene: &Scene<'_>, node: Node) -> impl Iterator<Item = LocalId> {
+    scene.file.descendants(node).filter_map(|node| match node {
+        Node::Expr(expr) => match scene.info.resolve(expr) {
+            Def::Local(local) => Some(*local),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn is_recovered(scene: &Scene<'_>, local: LocalId, recovers: &dyn Fn(Node) -> bool) -> bool {
+    scene.uses(local).any(|usage| match scene.parent(Node::Expr(usage)) {
+        Some(Node::Stmt(stmt)) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. } => {
+                left.contains(&usage) && right.iter().any(|&value| recovers(Node::Expr(value)))
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// The channels that variables of the function are from where they are made, and for ever.
+pub(super) fn made_channels(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Made> {
+    let function = &read.function;
+    let mut found = Vec::new();
+    for number in 0..scene.info.locals().len() as u32 {
+        let local = LocalId(number);
+        if scene.info.local(local).kind != LocalKind::Var {
+            continue;
+        }
+        let mut definitions = function.definitions_of(local);
+        let (Some(definition), None) = (definitions.next(), definitions.next()) else { continue };
+        let (crate::summary::Source::Expr(make), Some(at)) = (definition.source, definition.at)
+        else {
+            continue;
+        };
+        let make = scene.file.unparen(make);
+        if let Some(capacity) = capacity(scene, make) {
+            found.push(Made { local, make, at, capacity });
+        }
+    }
+    found
+}
+
+/// A channel that is made and stored in a variable.
+#[derive(Clone, Copy)]
+pub(super) struct Made {
+    pub local: LocalId,
+    /// The `make`.
+    pub make: ExprId,
+    /// Where it is stored.
+    pub at: At,
+    pub capacity: u8,
+}
+
+/// The capacity of a `make(chan T, n)`, if it is known and small.
+fn capacity(scene: &Scene<'_>, make: ExprId) -> Option<u8> {
+    if !matches!(scene.info.callee(make), Callee::Builtin(Builtin::Make)) {
+        return None;
+    }
+    let args = scene.args(make);
+    let ty = args.first()?;
+    if !matches!(scene.cx.index().underlying(scene.info.type_of(*ty)), crate::index::Type::Chan(..))
+    {
+        return None;
+    }
+    match args.get(1) {
+        None => Some(0),
+        Some(&capacity) => {
+            let capacity = scene.info.constant(capacity)?.as_int()?;
+            u8::try_from(capacity).ok().filter(|&capacity| capacity <= 4)
+        }
+    }
+}
+
+/// What a step receives from, that of a `range` included.
+pub(super) fn received_from(scene: &Scene<'_>, cfg: &Cfg, step: StepId) -> Option<ExprId> {
+    match cfg.step(step) {
+        Step::Next(stmt) => match scene.file.stmt(stmt).kind {
+            StmtKind::Range { subject, .. } => Some(subject),
+            _ => None,
+        },
+        other => other.received_from(scene.file),
+    }
+}
+
+/// The loops around a node, inside the function or literal that it stands in.
+pub(super) fn loops_around(scene: &Scene<'_>, node: Node) -> Vec<StmtId> {
+    let mut loops = Vec::new();
+    for around in scene.around(node) {
+        match around {
+            Node::Stmt(stmt) => {
+                if let StmtKind::For { .. } | StmtKind::Range { .. } = scene.file.stmt(stmt).kind {
+                    loops.push(stmt);
+                }
+            }
+            Node::Expr(expr) if matches!(scene.file.expr(expr).kind, ExprKind::FuncLit(_)) => break,
+            _ => {}
+        }
+    }
+    loops
+}
+
+/// Whether a node names one of the variables.
+pub(super) fn mentions_any(read: &Read<'_>, node: Node, locals: &[LocalId]) -> bool {
+    locals_in(&read.function, node).iter().any(|local| locals.contains(local))
+}
