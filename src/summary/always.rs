@@ -1,8 +1,9 @@
 //! Which effects of a body come about on every path that leaves it.
 
+use rustc_hash::FxHashMap;
+
 use crate::flow::{Edge, EdgeKind, Exit, Forward, StepId};
 use crate::index::Def;
-use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Effect, Mode};
 use crate::summary::function::{At, BodyId, Function};
 use crate::summary::place::{Place, Root};
@@ -13,31 +14,19 @@ const MAX_FOLLOWED: usize = 512;
 
 /// The effects of a body on things that are known outside of it, each once, sorted.
 pub(super) fn deeds(function: &Function<'_>, body: BodyId, effects: &[Effect]) -> Vec<Deed> {
-    let mut deeds: Vec<Deed> = Vec::new();
-    for effect in effects.iter().filter(|effect| is_known_outside(function, body, &effect.place)) {
-        let own = function.step(effect.at).span(function.file);
-        let trail = match effect.trail.is_empty() {
-            true => vec![Location { file: function.file_id, span: own }],
-            false => effect.trail.clone(),
-        };
-        deeds.push(Deed {
-            place: effect.place.clone(),
-            act: effect.act,
-            mode: effect.mode,
-            always: effect.sure,
-            trail,
-        });
+    let known = effects.iter().filter(|effect| is_known_outside(function, body, &effect.place));
+    let mut by_deed: FxHashMap<(&Place, Act, Mode), bool> = FxHashMap::default();
+    for effect in known {
+        *by_deed.entry((&effect.place, effect.act, effect.mode)).or_default() |= effect.sure;
     }
-    // The nearest effect stands for all, so that trails do not run in circles; whether it always
-    // happens is a question about all of them.
-    deeds.sort_by(|a, b| {
-        (&a.place, a.act, a.mode, a.trail.len()).cmp(&(&b.place, b.act, b.mode, b.trail.len()))
-    });
-    deeds.dedup_by(|later, first| {
-        let same = (&later.place, later.act, later.mode) == (&first.place, first.act, first.mode);
-        first.always |= same && later.always;
-        same
-    });
+    let deed = |((place, act, mode), always): ((&Place, Act, Mode), bool)| Deed {
+        place: place.clone(),
+        act,
+        mode,
+        always,
+    };
+    let mut deeds: Vec<Deed> = by_deed.into_iter().map(deed).collect();
+    deeds.sort_unstable_by(|a, b| (&a.place, a.act, a.mode).cmp(&(&b.place, b.act, b.mode)));
     follow(function, body, effects, &mut deeds);
     deeds
 }
@@ -69,15 +58,20 @@ fn is_known_outside(function: &Function<'_>, body: BodyId, place: &Place) -> boo
 fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut [Deed]) {
     let candidates: Vec<usize> =
         (0..deeds.len()).filter(|&deed| deeds[deed].always).take(MAX_FOLLOWED).collect();
-    let followed: Vec<(Place, Act, Mode)> = candidates
-        .iter()
-        .map(|&deed| (deeds[deed].place.clone(), deeds[deed].act, deeds[deed].mode))
-        .collect();
-    deeds.iter_mut().for_each(|deed| deed.always = false);
-    if followed.is_empty() {
+    if candidates.is_empty() {
         return;
     }
-    let analysis = Always { function, body, effects, followed };
+    let key = |deed: &Deed| (deed.place.clone(), deed.act, deed.mode);
+    let followed: Vec<(Place, Act, Mode)> =
+        candidates.iter().map(|&deed| key(&deeds[deed])).collect();
+    deeds.iter_mut().for_each(|deed| deed.always = false);
+    let numbers: FxHashMap<&(Place, Act, Mode), usize> = followed.iter().zip(0..).collect();
+    let done = effects.iter().filter(|effect| effect.sure).filter_map(|effect| {
+        let number = numbers.get(&(effect.place.clone(), effect.act, effect.mode))?;
+        Some((effect.at.step, *number))
+    });
+    let done: Vec<(StepId, usize)> = done.collect();
+    let analysis = Always { function, body, done, followed: &followed };
     let cfg = &function.body(body).cfg;
     let Some(solution) = cfg.solve(&analysis) else { return };
     let mut at_exits: Option<Vec<bool>> = None;
@@ -99,8 +93,9 @@ fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut
 struct Always<'f, 'a> {
     function: &'f Function<'a>,
     body: BodyId,
-    effects: &'f [Effect],
-    followed: Vec<(Place, Act, Mode)>,
+    /// Which of `followed` a step does, in order of steps.
+    done: Vec<(StepId, usize)>,
+    followed: &'f [(Place, Act, Mode)],
 }
 
 impl Forward for Always<'_, '_> {
@@ -121,13 +116,9 @@ impl Forward for Always<'_, '_> {
     }
 
     fn step(&self, state: &mut Vec<bool>, step: StepId) {
-        let first = self.effects.partition_point(|effect| effect.at.step < step);
-        let here = self.effects[first..].iter().take_while(|effect| effect.at.step == step);
-        for effect in here.filter(|effect| effect.sure) {
-            for (done, (place, act, mode)) in state.iter_mut().zip(&self.followed) {
-                *done |= *place == effect.place && *act == effect.act && *mode == effect.mode;
-            }
-        }
+        let first = self.done.partition_point(|&(at, _)| at < step);
+        let here = self.done[first..].iter().take_while(|&&(at, _)| at == step);
+        here.for_each(|&(_, followed)| state[followed] = true);
     }
 
     /// To what is nil nothing needs to be done.
@@ -142,7 +133,7 @@ impl Forward for Always<'_, '_> {
             && let Some(step) = self.function.body(self.body).cfg.step_of_expr(cond)
             && let Some(nil) = self.function.places(At { body: self.body, step }, tested).only()
         {
-            for (done, (place, ..)) in state.iter_mut().zip(&self.followed) {
+            for (done, (place, ..)) in state.iter_mut().zip(self.followed) {
                 *done |= place.is_within(nil);
             }
         }

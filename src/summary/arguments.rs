@@ -1,5 +1,7 @@
 //! What a call is given, by the parameters of what it calls.
 
+use std::borrow::Cow;
+
 use crate::index::{Def, Type};
 use crate::summary::function::{At, Function};
 use crate::summary::place::{Place, Places, Root};
@@ -47,7 +49,7 @@ impl Arguments {
         };
         let mut receiver = object.clone();
         for place in receiver.iter_mut().flat_map(|receiver| &mut receiver.list) {
-            place.path.extend_from_slice(embedded);
+            place.path.extend(embedded);
         }
         let variadic = match function.info.type_of(callee) {
             Type::Func(signature) if signature.variadic => {
@@ -70,11 +72,11 @@ impl Arguments {
     }
 
     /// The arguments for a parameter: several for a variadic one.
-    pub fn param(&self, index: u32) -> Option<Places> {
-        let rest = self.params.get(index as usize..)?;
-        let mut all = rest.first()?.clone();
+    pub fn param(&self, index: u32) -> Option<Cow<'_, Places>> {
+        let (first, more) = self.params.get(index as usize..)?.split_first()?;
+        let mut all = Cow::Borrowed(first);
         if self.variadic == Some(index) {
-            rest[1..].iter().for_each(|more| all.merge(more));
+            more.iter().for_each(|more| all.to_mut().merge(more));
         }
         Some(all)
     }

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{Ends, NoReturn, Versions};
 use crate::flow::{CallEnd, Exit, Step};
 use crate::index::{Builtin, Callee, FuncId, LocalKind};
-use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::effects::{self, Surroundings};
 use crate::summary::function::{BodyId, Function};
@@ -210,14 +209,7 @@ fn unknown_deeds(function: &Function<'_>) -> impl Iterator<Item = Deed> {
             LocalKind::Param(index) => Root::Param(index),
             _ => return None,
         };
-        let location = Location { file: function.file_id, span: local.span };
-        Some(Deed {
-            place: Place::root(root),
-            act: Act::Passed,
-            mode: Mode::Now,
-            always: false,
-            trail: vec![location],
-        })
+        Some(Deed { place: Place::root(root), act: Act::Passed, mode: Mode::Now, always: false })
     })
 }
 

@@ -189,8 +189,8 @@ fn from_catalog(
         ContextRole::Accessor => {
             let mut place =
                 function.object_places(function.at_call(call)?, parent?).only()?.clone();
-            place.path.push(Symbol::new("Context()"));
-            Some(Step::Place { place, bounded: false })
+            place.path.extend(&[Symbol::new("Context()")]);
+            (!place.path.is_too_long()).then_some(Step::Place { place, bounded: false })
         }
         ContextRole::Derive | ContextRole::Detach => Some(Step::From {
             parent: parent?,
@@ -220,8 +220,8 @@ fn from_summary(
         return Some(Step::From { parent, bounded, detached: false });
     }
     let mut place = function.object_places(function.at_call(call)?, parent).only()?.clone();
-    place.path.extend_from_slice(&source.path);
-    Some(Step::Place { place, bounded })
+    place.path.extend(&source.path);
+    (!place.path.is_too_long()).then_some(Step::Place { place, bounded })
 }
 
 /// The expression for the receiver or a parameter of a call.

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 use crate::catalog::{Effect as Touch, Part};
-use crate::source::Location;
 use crate::summary::function::At;
 use crate::summary::place::Place;
 use crate::syntax::Symbol;
@@ -22,9 +21,6 @@ pub struct Effect {
     /// Whether passing the step always does it, to this thing and no other. What is
     /// [`Mode::Deferred`] is then done at every exit that follows.
     pub sure: bool,
-    /// Where it is done: one place for each call or literal between the step and the deed, the
-    /// deed last; empty if the step does it itself. Long trails are cut in the middle.
-    pub trail: Vec<Location>,
 }
 
 /// What a body does to a thing, as whoever runs the body sees it.
@@ -38,8 +34,6 @@ pub struct Deed {
     pub mode: Mode,
     /// Whether it is done on every path that leaves by a return or at the end.
     pub always: bool,
-    /// Where, as in [`Effect::trail`]; never empty.
-    pub trail: Vec<Location>,
 }
 
 /// What can be done to a thing.

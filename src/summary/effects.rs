@@ -1,5 +1,6 @@
 //! The effects of each body of a function, from its steps and from the summaries of what it calls.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -7,12 +8,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::catalog::{Access, Base, Catalog, Copying, Depth, Versions};
 use crate::flow::{BlockId, EdgeKind, Step};
 use crate::index::{Builtin, Callee, Def, FuncId, Type};
-use crate::source::{Location, Span};
 use crate::summary::Summary;
 use crate::summary::arguments::Arguments;
 use crate::summary::effect::{Act, Deed, Effect, Guard, Mode};
 use crate::summary::function::{At, BodyId, Function};
-use crate::summary::place::{MAX_PATH, Place, Places, Root};
+use crate::summary::place::{Place, Places, Root};
 use crate::summary::spawns::Spawn;
 use crate::syntax::{ExprId, ExprKind, StmtId, StmtKind, Symbol};
 
@@ -168,7 +168,7 @@ impl Extractor<'_, '_> {
         if is_bound {
             let mut places = self.function.object_places(at, base);
             places.unknown = true;
-            self.emit_with(at, &places, Act::Captured, Mode::Later, false, &[]);
+            self.emit_with(at, &places, Act::Captured, Mode::Later, false);
         }
     }
 
@@ -193,13 +193,13 @@ impl Extractor<'_, '_> {
         let facts = super::calls::facts(self.around.catalog, self.function.index, callee);
         for access in facts.all_in_force::<Access>(self.around.versions) {
             let places = match access.of.base {
-                Base::Receiver => arguments.receiver.clone(),
+                Base::Receiver => arguments.receiver.as_ref().map(Cow::Borrowed),
                 Base::Param(index) => arguments.param(index),
                 Base::Result(_) => None,
             };
             if let Some(places) = places {
                 let act = Act::Touched(access.part, access.effect);
-                self.emit_with(at, &places, act, mode, true, &[]);
+                self.emit_with(at, &places, act, mode, true);
             }
         }
     }
@@ -354,7 +354,7 @@ impl Extractor<'_, '_> {
         }
         let mut places = self.function.places(at, base);
         for place in &mut places.list {
-            place.path.push(Symbol::new(&format!("{}()", name.name)));
+            place.path.extend(&[Symbol::new(&format!("{}()", name.name))]);
         }
         Some(places)
     }
@@ -362,13 +362,12 @@ impl Extractor<'_, '_> {
     fn call(&mut self, at: At, call: ExprId, mode: Mode) {
         let function = self.function;
         let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else { return };
-        let location = self.location(function.file.expr(call).span);
         let arguments = Arguments::of(function, at, callee, args);
         let callee_expr = function.file.unparen(callee);
         if let ExprKind::Selector { name, .. } = function.file.expr(callee_expr).kind {
             let embedded = arguments.receiver.as_ref().filter(|_| arguments.is_promoted());
             for places in arguments.object.iter().chain(embedded) {
-                self.emit_with(at, places, Act::Method(name.name), mode, true, &[]);
+                self.emit_with(at, places, Act::Method(name.name), mode, true);
             }
         }
         self.touches(at, function.info.callee(call), &arguments, mode);
@@ -376,17 +375,17 @@ impl Extractor<'_, '_> {
             Callee::Conversion(_) => {}
             Callee::Builtin(builtin) => self.builtin(at, *builtin, &arguments, mode),
             Callee::Literal(literal) => {
-                self.run_literal(at, *literal, Some(&arguments), mode, true, location);
+                self.run_literal(at, *literal, Some(&arguments), mode, true);
             }
             Callee::Value(value) => {
                 let places = function.places(at, *value);
-                self.emit_with(at, &places, Act::Called, mode, true, &[]);
+                self.emit_with(at, &places, Act::Called, mode, true);
                 let sure = places.only().is_some();
                 let mut all_known = !places.unknown && !places.list.is_empty();
                 for place in &places.list {
                     match self.literal_at(place) {
                         Some(literal) => {
-                            self.run_literal(at, literal, Some(&arguments), mode, sure, location);
+                            self.run_literal(at, literal, Some(&arguments), mode, sure);
                         }
                         None => all_known = false,
                     }
@@ -402,9 +401,9 @@ impl Extractor<'_, '_> {
                 };
                 match summary {
                     Some(summary) => {
-                        self.apply(at, &summary.deeds, &arguments, mode, location);
+                        self.apply(at, &summary.deeds, &arguments, mode);
                     }
-                    None => self.unknown_call(at, known, &arguments, mode, location),
+                    None => self.unknown_call(at, known, &arguments, mode),
                 }
             }
         }
@@ -413,61 +412,50 @@ impl Extractor<'_, '_> {
     fn builtin(&mut self, at: At, builtin: Builtin, arguments: &Arguments, mode: Mode) {
         match (builtin, &arguments.params[..]) {
             (Builtin::Close, [channel]) => {
-                self.emit_with(at, channel, Act::Closed, mode, true, &[]);
+                self.emit_with(at, channel, Act::Closed, mode, true);
             }
             (Builtin::Append, [_, added @ ..]) => {
                 for places in added {
-                    self.emit_with(at, places, Act::Stored, mode, true, &[]);
+                    self.emit_with(at, places, Act::Stored, mode, true);
                 }
             }
             (Builtin::Panic, [value]) => {
-                self.emit_with(at, value, Act::Passed, mode, true, &[]);
+                self.emit_with(at, value, Act::Passed, mode, true);
             }
             _ => {}
         }
     }
 
     /// What the summary of a called function says about its parameters is done to the arguments.
-    fn apply(
-        &mut self,
-        at: At,
-        deeds: &[Deed],
-        arguments: &Arguments,
-        mode: Mode,
-        location: Location,
-    ) {
+    fn apply(&mut self, at: At, deeds: &[Deed], arguments: &Arguments, mode: Mode) {
         for deed in deeds {
             let places = match deed.place.root {
-                Root::Receiver => arguments.receiver.clone(),
+                Root::Receiver => arguments.receiver.as_ref().map(Cow::Borrowed),
                 Root::Param(index) => arguments.param(index),
-                Root::Global(_) => Some(Places::from(Place::root(deed.place.root))),
+                root @ Root::Global(_) => Some(Cow::Owned(Places::from(Place::root(root)))),
                 _ => None,
             };
-            let Some(mut places) = places else { continue };
-            for place in &mut places.list {
-                place.path.extend_from_slice(&deed.place.path);
-            }
-            let trail = trail(location, &deed.trail);
+            let Some(places) = places else { continue };
             let mode = mode.around(deed.mode);
-            self.emit_with(at, &places, deed.act.for_caller(), mode, deed.always, &trail);
+            self.emit_parts(
+                at,
+                &places,
+                &deed.place.path,
+                deed.act.for_caller(),
+                mode,
+                deed.always,
+            );
             if deed.act == Act::Called {
                 let sure = deed.always && places.only().is_some();
-                for literal in self.literals(&places) {
-                    self.run_literal(at, literal, None, mode, sure, location);
+                for literal in self.literals(&places, &deed.place.path) {
+                    self.run_literal(at, literal, None, mode, sure);
                 }
             }
         }
     }
 
     /// A call of which only the catalog may know something.
-    fn unknown_call(
-        &mut self,
-        at: At,
-        callee: &Callee,
-        arguments: &Arguments,
-        mode: Mode,
-        location: Location,
-    ) {
+    fn unknown_call(&mut self, at: At, callee: &Callee, arguments: &Arguments, mode: Mode) {
         use crate::catalog::Called;
         let facts = super::calls::facts(self.around.catalog, self.function.index, callee);
         for (index, called) in super::calls::callbacks(facts, self.around.versions) {
@@ -477,8 +465,8 @@ impl Extractor<'_, '_> {
                 Called::Later | Called::Request | Called::Cleanup => (Mode::Later, false),
             };
             let Some(places) = arguments.params.get(index as usize) else { continue };
-            for literal in self.literals(places) {
-                self.run_literal(at, literal, None, mode.around(run), sure, location);
+            for literal in self.literals(places, &[]) {
+                self.run_literal(at, literal, None, mode.around(run), sure);
             }
         }
         let (catalog, versions) = (self.around.catalog, self.around.versions);
@@ -489,63 +477,60 @@ impl Extractor<'_, '_> {
 
     fn pass_on(&mut self, at: At, arguments: &Arguments, mode: Mode) {
         for places in &arguments.params {
-            self.emit_with(at, places, Act::Passed, mode, true, &[]);
+            self.emit_with(at, places, Act::Passed, mode, true);
         }
     }
 
     fn emit_all(&mut self, at: At, places: &Places, act: Act) {
-        self.emit_with(at, places, act, Mode::Now, true, &[]);
+        self.emit_with(at, places, act, Mode::Now, true);
     }
 
     fn emit(&mut self, at: At, place: Place, act: Act, sure: bool) {
         let places = Places::from(place);
-        self.emit_with(at, &places, act, Mode::Now, sure, &[]);
+        self.emit_with(at, &places, act, Mode::Now, sure);
     }
 
-    fn emit_with(
+    fn emit_with(&mut self, at: At, places: &Places, act: Act, mode: Mode, sure: bool) {
+        self.emit_parts(at, places, &[], act, mode, sure);
+    }
+
+    /// An act on the part `path` of what stands at `places`.
+    fn emit_parts(
         &mut self,
         at: At,
         places: &Places,
+        path: &[Symbol],
         act: Act,
         mode: Mode,
         sure: bool,
-        trail: &[Location],
     ) {
         let sure = sure && places.only().is_some();
         for place in &places.list {
-            if place.path.len() > MAX_PATH {
+            let mut place = place.clone();
+            place.path.extend(path);
+            if place.path.is_too_long() {
                 // Something is done to a part of a thing that has no name here.
-                let mut whole = place.clone();
-                whole.path.truncate(MAX_PATH);
-                let trail = trail.to_vec();
-                let act = Act::Passed;
-                self.found.push(Effect { at, place: whole, act, mode, sure: false, trail });
+                place.path = place.path.shortened();
+                self.found.push(Effect { at, place, act: Act::Passed, mode, sure: false });
                 continue;
             }
-            self.found.push(Effect {
-                at,
-                place: place.clone(),
-                act,
-                mode,
-                sure,
-                trail: trail.to_vec(),
-            });
+            self.found.push(Effect { at, place: place.clone(), act, mode, sure });
             if matches!(act, Act::Touched(..) | Act::Captured | Act::Passed)
-                && let Some(original) = self.original(place)
+                && let Some(original) = self.original(&place)
             {
-                self.emit_with(at, &original, act, mode, sure, trail);
+                self.emit_with(at, &original, act, mode, sure);
             }
             if act.escapes()
-                && let Some(literal) = self.literal_at(place)
+                && let Some(literal) = self.literal_at(&place)
             {
-                let location = self.location(self.function.file.expr(literal).span);
-                self.run_literal(at, literal, None, Mode::Later, false, location);
+                self.run_literal(at, literal, None, Mode::Later, false);
             }
         }
     }
 
-    fn literals(&self, places: &Places) -> Vec<ExprId> {
-        places.list.iter().filter_map(|place| self.literal_at(place)).collect()
+    fn literals(&self, places: &Places, path: &[Symbol]) -> Vec<ExprId> {
+        let whole = if path.is_empty() { &places.list[..] } else { &[] };
+        whole.iter().filter_map(|place| self.literal_at(place)).collect()
     }
 
     fn literal_at(&self, place: &Place) -> Option<ExprId> {
@@ -565,7 +550,6 @@ impl Extractor<'_, '_> {
         arguments: Option<&Arguments>,
         mode: Mode,
         sure: bool,
-        location: Location,
     ) {
         let Some(body) = self.function.body_of_literal(literal) else { return };
         if !self.escaping.insert(literal) && mode == Mode::Later {
@@ -574,26 +558,20 @@ impl Extractor<'_, '_> {
         let done = &self.done[body.0 as usize];
         let (deeds, captures) = (done.deeds.clone(), done.captures.clone());
         for deed in deeds {
-            let places = match deed.place.root {
-                Root::LiteralParam(of, index) if of == literal => {
-                    let given = arguments.and_then(|arguments| arguments.param(index));
-                    given.map(|mut places| {
-                        for place in &mut places.list {
-                            place.path.extend_from_slice(&deed.place.path);
-                        }
-                        places
-                    })
-                }
-                _ => Some(Places::from(deed.place)),
-            };
-            let Some(places) = places else { continue };
-            let trail = trail(location, &deed.trail);
             let mode = mode.around(deed.mode);
-            self.emit_with(at, &places, deed.act.for_caller(), mode, sure && deed.always, &trail);
+            let (act, sure) = (deed.act.for_caller(), sure && deed.always);
+            match deed.place.root {
+                Root::LiteralParam(of, index) if of == literal => {
+                    if let Some(given) = arguments.and_then(|arguments| arguments.param(index)) {
+                        self.emit_parts(at, &given, &deed.place.path, act, mode, sure);
+                    }
+                }
+                _ => self.emit_with(at, &Places::from(deed.place), act, mode, sure),
+            }
         }
         if mode >= Mode::Spawned {
             let places = Places { list: captures, unknown: true };
-            self.emit_with(at, &places, Act::Captured, mode, false, &[location]);
+            self.emit_with(at, &places, Act::Captured, mode, false);
         }
     }
 
@@ -633,21 +611,4 @@ impl Extractor<'_, '_> {
         }
         captures
     }
-
-    fn location(&self, span: Span) -> Location {
-        Location { file: self.function.file_id, span }
-    }
-}
-
-/// How many places a trail names at most.
-const MAX_TRAIL: usize = 6;
-
-/// `first` before `rest`; what is too long loses its middle.
-fn trail(first: Location, rest: &[Location]) -> Vec<Location> {
-    let mut trail = vec![first];
-    trail.extend_from_slice(rest);
-    while trail.len() > MAX_TRAIL {
-        trail.remove(MAX_TRAIL - 2);
-    }
-    trail
 }

@@ -5,6 +5,7 @@
 //! a place of its own for each expression that reads it.
 
 use std::cmp::Ordering;
+use std::ops::Deref;
 
 use crate::flow::StepId;
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, ObjectId, Type};
@@ -18,7 +19,16 @@ pub struct Place {
     /// Where it starts.
     pub root: Root,
     /// The fields selected, embedded ones spelled out.
-    pub path: Vec<Symbol>,
+    pub path: FieldPath,
+}
+
+/// The fields from a root to a part of it: at most [`MAX_PATH`] of them name a thing, and one more
+/// is kept to tell what is too long to be named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FieldPath {
+    /// Those from `len` on are empty names.
+    names: [Symbol; MAX_PATH + 1],
+    len: u8,
 }
 
 /// Where a [`Place`] starts. All are of one [`Function`], which the place does not name.
@@ -65,12 +75,44 @@ pub(super) const MAX_PATH: usize = 3;
 impl Place {
     /// The thing at the root itself.
     pub fn root(root: Root) -> Place {
-        Place { root, path: Vec::new() }
+        Place { root, path: FieldPath::default() }
     }
 
     /// Whether `self` is `outer` or a part of it.
     pub fn is_within(&self, outer: &Place) -> bool {
         self.root == outer.root && self.path.starts_with(&outer.path)
+    }
+}
+
+impl FieldPath {
+    /// Adds fields; what does not fit in is left out.
+    pub(super) fn extend(&mut self, fields: &[Symbol]) {
+        for &field in fields {
+            if let Some(free) = self.names.get_mut(usize::from(self.len)) {
+                *free = field;
+                self.len += 1;
+            }
+        }
+    }
+
+    /// Whether the path is too long to name a thing.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.len() > MAX_PATH
+    }
+
+    /// The first fields, as many as name a thing.
+    pub(super) fn shortened(&self) -> FieldPath {
+        let mut short = FieldPath::default();
+        short.extend(&self[..self.len().min(MAX_PATH)]);
+        short
+    }
+}
+
+impl Deref for FieldPath {
+    type Target = [Symbol];
+
+    fn deref(&self) -> &[Symbol] {
+        &self.names[..usize::from(self.len)]
     }
 }
 
@@ -117,8 +159,15 @@ impl Places {
 /// by where they stand in the source, fields by name.
 impl Ord for Place {
     fn cmp(&self, other: &Place) -> Ordering {
-        let names = |place: &Place| place.path.iter().map(|name| name.as_str()).collect::<Vec<_>>();
-        self.root.key().cmp(&other.root.key()).then_with(|| names(self).cmp(&names(other)))
+        self.root.key().cmp(&other.root.key()).then_with(|| {
+            if self.path == other.path {
+                return Ordering::Equal;
+            }
+            self.path
+                .iter()
+                .map(|name| name.as_str())
+                .cmp(other.path.iter().map(|name| name.as_str()))
+        })
     }
 }
 
@@ -325,6 +374,8 @@ impl Trace<'_, '_> {
             found.unknown = true;
             return;
         }
-        found.add(Place { root, path: path.to_vec() });
+        let mut place = Place::root(root);
+        place.path.extend(path);
+        found.add(place);
     }
 }

@@ -67,7 +67,7 @@ pub fn place_name(index: &Index<'_>, func: FuncId, place: &Place) -> String {
         Root::Call(expr, result) => format!("{} result {result}", text(file.expr(expr).span)),
         Root::Element(_) => "element".into(),
     };
-    for field in &place.path {
+    for field in place.path.iter() {
         name.push('.');
         name.push_str(field.as_str());
     }

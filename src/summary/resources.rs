@@ -71,7 +71,7 @@ impl<'a> Summaries<'a> {
             if !ends.is_empty() {
                 let span = function.step(effect.at).span(function.file);
                 let started = Location { file: function.file_id, span };
-                let stop = effect.place.path.clone();
+                let stop = effect.place.path.to_vec();
                 return Some(Resource { result, started, stop, ends });
             }
         }

@@ -189,8 +189,8 @@ fn renamed(function: &Function<'_>, call: ExprId, place: &Place) -> Origin {
         .and_then(|(operand, at)| function.object_places(at, operand).only().cloned());
     match known {
         Some(mut known) if is_callers(&known) => {
-            known.path.extend_from_slice(&place.path);
-            Origin::Place(known)
+            known.path.extend(&place.path);
+            if known.path.is_too_long() { Origin::Unknown } else { Origin::Place(known) }
         }
         _ => Origin::Unknown,
     }

@@ -348,10 +348,13 @@ impl Finder<'_, '_> {
             if unknown {
                 return (Cancel::Unknown, false);
             }
-            enders.extend(list.into_iter().map(|mut known| {
-                known.path.extend_from_slice(&place.path);
-                known
-            }));
+            for mut known in list {
+                known.path.extend(&place.path);
+                if known.path.is_too_long() {
+                    return (Cancel::Unknown, false);
+                }
+                enders.push(known);
+            }
         }
         (if enders.is_empty() { Cancel::Nobody } else { Cancel::By(enders) }, bounded)
     }

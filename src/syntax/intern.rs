@@ -3,49 +3,60 @@
 
 use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::{LazyLock, RwLock};
+use std::sync::{LazyLock, OnceLock, RwLock, RwLockWriteGuard};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// An interned name. Equal names have equal symbols in the whole process; their order is the
-/// order in which they were first met, so results are never sorted by it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// order in which they were first met, so results are never sorted by it. The default is the empty
+/// name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Symbol(u32);
 
 const SHARD_BITS: u32 = 4;
 const SHARDS: usize = 1 << SHARD_BITS;
+/// A chunk of names has `1 << n` of them, for `n` from here on: names never move, so that they are
+/// read without a lock.
+const FIRST_CHUNK_BITS: u32 = 6;
+const CHUNKS: usize = (u32::BITS - SHARD_BITS - FIRST_CHUNK_BITS) as usize;
+
+type Chunk = Box<[OnceLock<&'static str>]>;
 
 #[derive(Default)]
 struct Shard {
-    numbers: FxHashMap<&'static str, u32>,
-    names: Vec<&'static str>,
+    numbers: RwLock<FxHashMap<&'static str, u32>>,
+    names: [OnceLock<Chunk>; CHUNKS],
 }
 
-static TABLE: LazyLock<[RwLock<Shard>; SHARDS]> = LazyLock::new(Default::default);
+static TABLE: LazyLock<[Shard; SHARDS]> = LazyLock::new(|| {
+    let table: [Shard; SHARDS] = Default::default();
+    table[0].append(&mut write(&table[0].numbers), "");
+    table
+});
 
 impl Symbol {
     /// The symbol of `name`.
     pub fn new(name: &str) -> Symbol {
-        let shard = (FxBuildHasher.hash_one(name) >> 32) as usize % SHARDS;
-        let lock = &TABLE[shard];
-        if let Some(&number) = read(lock).numbers.get(name) {
-            return Symbol(number);
+        if name.is_empty() {
+            return Symbol::default();
         }
-        let mut table = lock.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(&number) = table.numbers.get(name) {
-            return Symbol(number);
-        }
-        let number = (table.names.len() as u32) << SHARD_BITS | shard as u32;
-        let name: &'static str = String::from(name).leak();
-        table.names.push(name);
-        table.numbers.insert(name, number);
-        Symbol(number)
+        let number = (FxBuildHasher.hash_one(name) >> 32) as usize % SHARDS;
+        let shard = &TABLE[number];
+        let known = |numbers: &FxHashMap<&str, u32>| numbers.get(name).copied();
+        let read = known(&shard.numbers.read().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let place = read.unwrap_or_else(|| {
+            let mut numbers = write(&shard.numbers);
+            known(&numbers).unwrap_or_else(|| shard.append(&mut numbers, name))
+        });
+        Symbol(place << SHARD_BITS | number as u32)
     }
 
     /// The name.
     pub fn as_str(self) -> &'static str {
-        let shard = self.0 as usize % SHARDS;
-        read(&TABLE[shard]).names[(self.0 >> SHARD_BITS) as usize]
+        let (chunk, place) = in_chunk(self.0 >> SHARD_BITS);
+        let chunk = TABLE[self.0 as usize % SHARDS].names[chunk].get();
+        let name = chunk.and_then(|chunk| chunk[place].get());
+        name.expect("a symbol is made with its name")
     }
 
     /// Whether this is `_`.
@@ -60,8 +71,29 @@ impl Symbol {
     }
 }
 
-fn read(lock: &RwLock<Shard>) -> std::sync::RwLockReadGuard<'_, Shard> {
-    lock.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+impl Shard {
+    /// Adds a name, under the lock of the numbers, and gives its place.
+    fn append(&self, numbers: &mut FxHashMap<&'static str, u32>, name: &str) -> u32 {
+        let number = numbers.len() as u32;
+        let name: &'static str = String::from(name).leak();
+        let (chunk, place) = in_chunk(number);
+        let len = 1 << (chunk as u32 + FIRST_CHUNK_BITS);
+        let names = self.names[chunk].get_or_init(|| (0..len).map(|_| OnceLock::new()).collect());
+        names[place].get_or_init(|| name);
+        numbers.insert(name, number);
+        number
+    }
+}
+
+/// The chunk that holds a name, and its place there.
+fn in_chunk(number: u32) -> (usize, usize) {
+    let from_first = number + (1 << FIRST_CHUNK_BITS);
+    let bits = u32::BITS - 1 - from_first.leading_zeros();
+    ((bits - FIRST_CHUNK_BITS) as usize, (from_first - (1 << bits)) as usize)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl fmt::Debug for Symbol {
@@ -86,5 +118,17 @@ mod tests {
         assert_ne!(Symbol::new("ctx"), Symbol::new("ctx2"));
         assert_eq!(Symbol::new("ctx2").as_str(), "ctx2");
         assert!(Symbol::new("Écran").is_exported());
+        assert_eq!(Symbol::new(""), Symbol::default());
+        assert_eq!(Symbol::default().as_str(), "");
+    }
+
+    #[test]
+    fn many_names_keep_their_text() {
+        let name = |number: u32| format!("many{number}");
+        let symbols: Vec<Symbol> = (0..5000).map(|number| Symbol::new(&name(number))).collect();
+        for (number, symbol) in (0..).zip(symbols) {
+            assert_eq!(symbol.as_str(), name(number));
+            assert_eq!(symbol, Symbol::new(&name(number)));
+        }
     }
 }
