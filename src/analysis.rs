@@ -80,17 +80,22 @@ pub fn analyze(
     let summaries = Summaries::new(&index, catalog, versions);
     let run =
         Run { snapshot, catalog, selection, trees: &trees, index: &index, summaries: &summaries };
-    let checked: Vec<Checked> = snapshot
-        .packages
-        .par_iter()
-        .map(|package| {
-            let checked = run.check_package(package);
+    // One after the other, so that what is known of a package from the inside is needed no more
+    // once it was checked.
+    let mut checked: Vec<(PackageId, Checked)> = summaries
+        .order()
+        .iter()
+        .par_bridge()
+        .map(|&package| {
+            let checked = run.check_package(snapshot.package(package));
+            summaries.forget(package);
             progress.done.fetch_add(1, Ordering::Relaxed);
-            checked
+            (package, checked)
         })
         .collect();
+    checked.sort_unstable_by_key(|&(package, _)| package);
     let (mut shown, mut hidden) = (Vec::new(), Vec::new());
-    for checked in checked {
+    for (_, checked) in checked {
         shown.extend(checked.shown);
         hidden.extend(checked.hidden);
         notes.extend(checked.notes);
@@ -143,35 +148,35 @@ impl Run<'_> {
             .filter(|func| reported.contains(&func.file))
             .map(|func| func.id)
             .collect();
-        let answers: Vec<Result<Vec<Finding>, Note>> = registry()
-            .par_iter()
-            .filter(|entry| self.selection.least_confidence(entry.page.id).is_some())
-            .flat_map(|entry| {
-                let cx = PackageCx {
-                    page: &entry.page,
-                    index: self.index,
-                    catalog: self.catalog,
-                    versions: versions(self.snapshot, package),
-                    summaries: self.summaries,
-                    package: id,
-                };
-                match entry.rule.check {
-                    Check::Package(check) | Check::Exploration(Some(check)) => {
-                        let place = || self.display(package.report[0]);
-                        vec![guarded(entry.page.id, place, |findings| check(&cx, findings))]
-                    }
-                    Check::Exploration(None) | Check::Directives => Vec::new(),
-                    Check::Function(check) => funcs
-                        .par_iter()
-                        .map(|&func| {
-                            let cx = FunctionCx { package: cx, func };
-                            let place = || self.display(cx.declared().file);
-                            guarded(entry.page.id, place, |findings| check(&cx, findings))
-                        })
-                        .collect(),
-                }
+        let selected = || {
+            let chosen = |entry: &&Entry| self.selection.least_confidence(entry.page.id).is_some();
+            let cx = |entry: &'static Entry| PackageCx {
+                page: &entry.page,
+                index: self.index,
+                catalog: self.catalog,
+                versions: versions(self.snapshot, package),
+                summaries: self.summaries,
+                package: id,
+            };
+            registry().iter().filter(chosen).map(move |entry| (entry.rule.check, cx(entry)))
+        };
+        let of_package = selected().filter_map(|(check, cx)| {
+            let (Check::Package(check) | Check::Exploration(Some(check))) = check else {
+                return None;
+            };
+            let place = || self.display(package.report[0]);
+            Some(guarded(cx.page.id, place, |findings| check(&cx, findings)))
+        });
+        let of_function = |func: FuncId| {
+            selected().filter_map(move |(check, package)| {
+                let Check::Function(check) = check else { return None };
+                let cx = FunctionCx { package, func };
+                let place = || self.display(cx.declared().file);
+                Some(guarded(package.page.id, place, |findings| check(&cx, findings)))
             })
-            .collect();
+        };
+        let mut answers: Vec<Result<Vec<Finding>, Note>> = of_package.collect();
+        answers.par_extend(funcs.par_iter().flat_map_iter(|&func| of_function(func)));
         let mut checked = Checked::default();
         // A test may show what is wrong with the code that it tests: what is found by exploring
         // from a file that is reported stays, wherever it is.

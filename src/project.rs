@@ -262,6 +262,11 @@ impl Snapshot {
         self.dependencies.find(self, from, import_path)
     }
 
+    /// The packages of the run that `import_path` can denote in a file of `from`. Reads nothing.
+    pub fn in_run(&self, from: Importer, import_path: Symbol) -> Vec<PackageId> {
+        self.dependencies.in_run(from, import_path)
+    }
+
     /// What stood in the way of reading dependencies so far, by path.
     pub fn dependency_notes(&self) -> Vec<Note> {
         self.dependencies.notes()

@@ -31,6 +31,7 @@ mod effect;
 mod effects;
 mod function;
 mod handoff;
+mod order;
 mod place;
 mod print;
 mod reaching;
@@ -40,7 +41,7 @@ mod spawns;
 mod unsettled;
 mod waits;
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rustc_hash::FxHashMap;
 
@@ -50,6 +51,7 @@ use crate::index::{FuncId, Index};
 use crate::project::PackageId;
 use crate::syntax::ExprId;
 use effects::Surroundings;
+use order::Order;
 
 pub use calls::{facts, named};
 pub use context::{ContextOrigin, ContextRoot};
@@ -79,27 +81,50 @@ pub struct Summary {
 }
 
 /// The summaries of all functions of a run, made when they are asked for; shared by threads.
+///
+/// A summary is kept as long as the run lasts; the inside of a function only until its package is
+/// [forgotten](Summaries::forget), and is read again if somebody asks after that.
 pub struct Summaries<'a> {
     index: &'a Index<'a>,
     catalog: &'a Catalog,
-    /// For each package of the run the versions that it is built with. Packages with higher
-    /// numbers are dependencies, whose bodies are not looked into.
-    versions: Vec<&'a (dyn Versions + Sync)>,
-    memo: Vec<RwLock<FxHashMap<FuncId, Option<Arc<Read<'a>>>>>>,
+    /// The packages of the run. Packages with higher numbers are dependencies, whose bodies are
+    /// not looked into.
+    packages: Vec<OfPackage<'a>>,
+    order: Order,
+}
+
+/// What is known of the functions of a package.
+struct OfPackage<'a> {
+    /// What it is built with.
+    versions: &'a (dyn Versions + Sync),
+    /// Held by the one thread that reads functions of the package.
+    reading: Mutex<()>,
+    summaries: RwLock<FxHashMap<u32, Known>>,
+    /// What was read; `None` once the package is forgotten.
+    reads: RwLock<Option<FxHashMap<u32, Arc<Read<'a>>>>>,
+}
+
+/// What is known of a function that has been read.
+#[derive(Clone)]
+struct Known {
+    /// `None` if its body is not there.
+    summary: Option<Arc<Summary>>,
+    /// The first function of its component if nothing is known there of what the functions do
+    /// that call each other.
+    cut: Option<FuncId>,
 }
 
 /// A function that has been read.
 pub struct Read<'a> {
     /// Its graphs and variables.
-    pub function: Function<'a>,
+    pub function: Arc<Function<'a>>,
     /// What a call of it does.
     pub summary: Arc<Summary>,
     bodies: Vec<BodyEffects>,
     waits: Vec<Vec<(At, Wait)>>,
+    /// The calls of which it was asked whether they come back, and the answers.
+    ends: Arc<[(ExprId, CallEnd)]>,
 }
-
-/// Number of locks that the memory of a run is spread over.
-const SHARDS: usize = 64;
 
 impl<'a> Summaries<'a> {
     /// The summaries of the first `versions.len()` packages of the index, each with the versions
@@ -109,22 +134,58 @@ impl<'a> Summaries<'a> {
         catalog: &'a Catalog,
         versions: Vec<&'a (dyn Versions + Sync)>,
     ) -> Summaries<'a> {
-        let memo = (0..SHARDS).map(|_| RwLock::default()).collect();
-        Summaries { index, catalog, versions, memo }
+        let package = |versions| OfPackage {
+            versions,
+            reading: Mutex::default(),
+            summaries: RwLock::default(),
+            reads: RwLock::new(Some(FxHashMap::default())),
+        };
+        let order = Order::new(index, versions.len());
+        Summaries { index, catalog, packages: versions.into_iter().map(package).collect(), order }
+    }
+
+    /// The packages of the run, each after those that it imports.
+    pub fn order(&self) -> &[PackageId] {
+        &self.order.packages
     }
 
     /// What a function does; `None` if its body is not there to be read.
     pub fn of(&self, func: FuncId) -> Option<Arc<Summary>> {
-        self.read(func).map(|read| Arc::clone(&read.summary))
+        self.known_below(func)?.summary
     }
 
     /// A function from the inside; `None` if its body is not there to be read.
     pub fn read(&self, func: FuncId) -> Option<Arc<Read<'a>>> {
-        if let Some(known) = self.remembered(func) {
-            return known;
+        let known = self.known_below(func)?;
+        known.summary.as_ref()?;
+        let package = self.package(func.package)?;
+        let kept =
+            reading(&package.reads).as_ref().and_then(|reads| reads.get(&func.index).cloned());
+        if kept.is_some() {
+            return kept;
         }
-        components::read_below(self, func);
-        self.remembered(func).flatten()
+        let read = components::read_again(self, func, &known)?;
+        if let Some(reads) = &mut *writing(&package.reads) {
+            reads.insert(func.index, Arc::clone(&read));
+        }
+        Some(read)
+    }
+
+    /// Lets go of the inside of the functions of a package: it is read again for whoever asks
+    /// again.
+    pub fn forget(&self, package: PackageId) {
+        if let Some(package) = self.package(package) {
+            *writing(&package.reads) = None;
+        }
+    }
+
+    /// How many functions of the run were read without what they learn from others that call them
+    /// back, since those are too many or never settle.
+    pub fn cut(&self) -> usize {
+        let of_package = |package: &OfPackage<'_>| {
+            reading(&package.summaries).values().filter(|known| known.cut.is_some()).count()
+        };
+        self.packages.iter().map(of_package).sum()
     }
 
     /// Where the context that `expr` is at a step comes from.
@@ -139,23 +200,66 @@ impl<'a> Summaries<'a> {
 
     /// The versions that a package of the run is built with; `None` for a dependency.
     fn versions(&self, package: PackageId) -> Option<&'a (dyn Versions + Sync)> {
-        self.versions.get(package.0 as usize).copied()
+        self.package(package).map(|package| package.versions)
     }
 
-    fn remembered(&self, func: FuncId) -> Option<Option<Arc<Read<'a>>>> {
-        let shard = self.shard(func).read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        shard.get(&func).cloned()
+    fn package(&self, package: PackageId) -> Option<&OfPackage<'a>> {
+        self.packages.get(package.0 as usize)
     }
 
-    /// Two threads may read the same function: what they find is equal, and the first one counts.
-    fn remember(&self, func: FuncId, read: Option<Arc<Read<'a>>>) {
-        let mut shard = self.shard(func).write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        shard.entry(func).or_insert(read);
+    /// What is known of a function, after it has been read if it was not yet.
+    fn known_below(&self, func: FuncId) -> Option<Known> {
+        self.known(func).or_else(|| {
+            components::read_below(self, func);
+            self.known(func)
+        })
     }
 
-    fn shard(&self, func: FuncId) -> &RwLock<FxHashMap<FuncId, Option<Arc<Read<'a>>>>> {
-        &self.memo[func.index as usize % SHARDS]
+    fn known(&self, func: FuncId) -> Option<Known> {
+        reading(&self.package(func.package)?.summaries).get(&func.index).cloned()
     }
+
+    /// What is known of a function that `caller` calls, after all that comes before has been read.
+    fn known_to(&self, caller: FuncId, callee: FuncId) -> Option<Known> {
+        self.order.allows(caller.package, callee.package).then(|| self.known(callee))?
+    }
+
+    /// The right to read functions of a package; `None` for a dependency.
+    fn alone_in(&self, package: PackageId) -> Option<MutexGuard<'_, ()>> {
+        let lock = &self.package(package)?.reading;
+        Some(lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    /// Keeps what was found of the functions of a component, which lie in one package.
+    fn remember(
+        &self,
+        component: impl Iterator<Item = (FuncId, Option<Arc<Read<'a>>>)>,
+        cut: Option<FuncId>,
+    ) {
+        let component: Vec<_> = component.collect();
+        let Some(package) = component.first().and_then(|(func, _)| self.package(func.package))
+        else {
+            return;
+        };
+        if let Some(reads) = &mut *writing(&package.reads) {
+            let found =
+                component.iter().filter_map(|(func, read)| Some((func.index, read.clone()?)));
+            reads.extend(found);
+        }
+        let known = component.into_iter().map(|(func, read)| {
+            (func.index, Known { summary: read.map(|read| Arc::clone(&read.summary)), cut })
+        });
+        writing(&package.summaries).extend(known);
+    }
+}
+
+/// What a thread leaves behind that panicked with a lock in its hands is whole.
+fn reading<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn writing<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Read<'_> {

@@ -33,6 +33,16 @@ impl Index<'_> {
         package
     }
 
+    /// The packages of the run that a package of the run can import. Reads nothing.
+    pub fn imports_in_run(&self, from: PackageId) -> Vec<PackageId> {
+        let importing = self.package(from);
+        let tested = importing.under_test.into_iter();
+        let files = importing.files.iter().flat_map(|(_, file)| &file.imports);
+        tested
+            .chain(files.flat_map(|import| self.snapshot.in_run(importing.importer, import.path)))
+            .collect()
+    }
+
     fn find_import(&self, from: &Package, path: Symbol) -> Option<PackageId> {
         if let Some(under_test) = from.under_test
             && self.package(under_test).path == path

@@ -153,14 +153,26 @@ impl Dependencies {
     }
 
     fn look_up(&self, snapshot: &Snapshot, from: Importer, import_path: Symbol) -> Found {
-        let path = import_path.as_str();
+        let dirs = self.candidates(from, import_path.as_str());
+        dirs.into_iter().find_map(|dir| self.at(snapshot, from, import_path.as_str(), dir))
+    }
+
+    /// The packages of the run that an import path can denote. More than one if it is not known
+    /// which directories hold Go files.
+    pub fn in_run(&self, from: Importer, import_path: Symbol) -> Vec<PackageId> {
+        let dirs = self.candidates(from, import_path.as_str());
+        dirs.iter().filter_map(|dir| self.imported.get(dir).copied()).collect()
+    }
+
+    /// The directories that an import path can denote, in the order in which they are tried.
+    fn candidates(&self, from: Importer, path: &str) -> Vec<PathBuf> {
         // Relative and absolute imports are of the days before modules; `..` must not leave a module.
         let foreign = |element: &str| matches!(element, "" | "." | "..");
         if path.split('/').any(foreign) {
-            return None;
+            return Vec::new();
         }
         let goroot_src = self.goroot_src.as_deref();
-        let candidates = match from {
+        match from {
             Importer::STANDARD => {
                 let places = |src: &Path| vec![src.join("vendor").join(path), src.join(path)];
                 goroot_src.map(places).unwrap_or_default()
@@ -170,8 +182,7 @@ impl Dependencies {
                 let list = from.list().map_or(&loose, |list| &self.build_lists[list]);
                 list.candidates(path, goroot_src)
             }
-        };
-        candidates.into_iter().find_map(|dir| self.at(snapshot, from, path, dir))
+        }
     }
 
     /// The package in `dir`, if there is one.

@@ -1,9 +1,18 @@
 //! The order in which functions are read: strongly connected components of the static call graph,
 //! callees first (Tarjan, without recursion).
+//!
+//! What a component is must not depend on who asks first or on what another thread finds
+//! meanwhile. So a search holds the lock of its package as long as it runs, and the summaries of a
+//! component are there all at once or not at all. Components lie within one package; a callee of
+//! another package has a search of its own, which comes first. A function is only followed into
+//! packages that come before its own in the [order](super::order), so two threads never wait for
+//! each other.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::{Arc, MutexGuard};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::{Ends, NoReturn, Versions};
 use crate::flow::{CallEnd, Exit, Step};
@@ -12,38 +21,35 @@ use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::effects::{self, Surroundings};
 use crate::summary::function::{BodyId, Function};
 use crate::summary::place::{Place, Root};
-use crate::summary::{Read, Summaries, Summary, calls, results, waits};
+use crate::summary::{Known, Read, Summaries, Summary, calls, results, waits};
 use crate::syntax::{Body, DeclKind, ExprId, ExprKind, Node, StmtId};
 
-/// How often the functions of one component are read before what they may do counts as unknown.
+/// How many functions a component has at most of which each is read with what it learns from the
+/// others.
+const MAX_COMPONENT: usize = 64;
+/// How often the functions of one component are read on average before that is given up.
 const MAX_ROUNDS: usize = 12;
 
 /// Reads `root` and all that it calls, directly or not, as far as that has not been done.
 pub(super) fn read_below(summaries: &Summaries<'_>, root: FuncId) {
-    let mut search =
-        Search { summaries, numbers: FxHashMap::default(), frames: Vec::new(), stack: Vec::new() };
-    search.enter(root);
-    while let Some(frame) = search.frames.last_mut() {
-        let Some(callee) = frame.callees.pop() else {
-            search.leave();
-            continue;
-        };
-        let func = frame.func;
-        match search.numbers.get(&callee) {
-            Some(&(number, true)) => search.lower(func, number),
-            Some(_) => {}
-            None if summaries.remembered(callee).is_some() => {}
-            None => search.enter(callee),
+    let mut searches = Vec::new();
+    searches.extend(Search::new(summaries, root));
+    while let Some(search) = searches.last_mut() {
+        match search.run() {
+            Some(elsewhere) => searches.extend(Search::new(summaries, elsewhere)),
+            None => drop(searches.pop()),
         }
     }
 }
 
+/// A search within one package.
 struct Search<'s, 'a> {
     summaries: &'s Summaries<'a>,
     /// For each function met its number, and whether its component is still open.
     numbers: FxHashMap<FuncId, (u32, bool)>,
     frames: Vec<Frame>,
-    stack: Vec<FuncId>,
+    stack: Vec<Member>,
+    _alone: MutexGuard<'s, ()>,
 }
 
 struct Frame {
@@ -54,12 +60,63 @@ struct Frame {
     callees: Vec<FuncId>,
 }
 
-impl Search<'_, '_> {
+/// A function of a component that is still open.
+struct Member {
+    func: FuncId,
+    /// The functions of its package that it calls.
+    callees: Vec<FuncId>,
+}
+
+impl<'s, 'a> Search<'s, 'a> {
+    /// `None` if there is nothing to read.
+    fn new(summaries: &'s Summaries<'a>, root: FuncId) -> Option<Search<'s, 'a>> {
+        let alone = summaries.alone_in(root.package)?;
+        if summaries.known(root).is_some() {
+            return None;
+        }
+        let mut search = Search {
+            summaries,
+            numbers: FxHashMap::default(),
+            frames: Vec::new(),
+            stack: Vec::new(),
+            _alone: alone,
+        };
+        search.enter(root);
+        Some(search)
+    }
+
+    /// Goes on to the end, or to a function of another package that has to be read first.
+    fn run(&mut self) -> Option<FuncId> {
+        while let Some(frame) = self.frames.last_mut() {
+            let Some(&callee) = frame.callees.last() else {
+                self.leave();
+                continue;
+            };
+            let func = frame.func;
+            match self.numbers.get(&callee) {
+                Some(&(number, true)) => self.lower(func, number),
+                Some(_) => {}
+                None if self.summaries.known(callee).is_some() => {}
+                None if callee.package != func.package => return Some(callee),
+                None => {
+                    frame.callees.pop();
+                    self.enter(callee);
+                    continue;
+                }
+            }
+            let frame = self.frames.last_mut().expect("a function is followed within its frame");
+            frame.callees.pop();
+        }
+        None
+    }
+
     fn enter(&mut self, func: FuncId) {
         let number = self.numbers.len() as u32;
         self.numbers.insert(func, (number, true));
-        self.stack.push(func);
-        self.frames.push(Frame { func, low: number, callees: callees(self.summaries, func) });
+        let callees = callees(self.summaries, func);
+        let own = callees.iter().copied().filter(|callee| callee.package == func.package);
+        self.stack.push(Member { func, callees: own.collect() });
+        self.frames.push(Frame { func, low: number, callees });
     }
 
     fn lower(&mut self, func: FuncId, number: u32) {
@@ -72,14 +129,12 @@ impl Search<'_, '_> {
         let frame = self.frames.pop().expect("only an open frame is left");
         let (number, _) = self.numbers[&frame.func];
         if frame.low == number {
-            let first = self.stack.iter().rposition(|&func| func == frame.func);
+            let first = self.stack.iter().rposition(|member| member.func == frame.func);
             let mut component = self.stack.split_off(first.expect("an open function is stacked"));
-            for func in &component {
-                self.numbers.insert(*func, (self.numbers[func].0, false));
+            for member in &component {
+                self.numbers.insert(member.func, (self.numbers[&member.func].0, false));
             }
-            // Components lie within one package, since imports form no ring, and the order of
-            // its functions is that of the source: whoever asks first changes nothing.
-            component.sort_unstable();
+            component.sort_unstable_by_key(|member| member.func);
             read_component(self.summaries, &component);
         }
         if let Some(caller) = self.frames.last_mut() {
@@ -102,11 +157,13 @@ fn callees(summaries: &Summaries<'_>, func: FuncId) -> Vec<FuncId> {
             continue;
         }
         if let Callee::Func(callee) = info.callee(expr)
-            && summaries.versions(callee.package).is_some()
+            && summaries.order.allows(func.package, callee.package)
         {
             callees.push(*callee);
         }
     }
+    let mut seen = FxHashSet::default();
+    callees.retain(|&callee| seen.insert(callee));
     callees.reverse();
     callees
 }
@@ -123,54 +180,87 @@ fn parsed_body(summaries: &Summaries<'_>, func: FuncId) -> Option<StmtId> {
     }
 }
 
-fn read_component<'a>(summaries: &Summaries<'a>, component: &[FuncId]) {
-    let mut drafts: FxHashMap<FuncId, Option<Arc<Read<'a>>>> = FxHashMap::default();
-    let calls_itself = |func: &FuncId| callees(summaries, *func).contains(func);
-    let rounds = match component {
-        [func] if !calls_itself(func) => 1,
-        _ => MAX_ROUNDS,
+fn read_component<'a>(summaries: &Summaries<'a>, component: &[Member]) {
+    let recursive = |member: &Member| member.callees.contains(&member.func);
+    let found = match component {
+        [member] if !recursive(member) => None,
+        _ if component.len() > MAX_COMPONENT => None,
+        _ => settle(summaries, component),
     };
-    for round in 0..rounds {
-        let mut changed = false;
-        for &func in component {
-            let read = read(summaries, func, &drafts);
-            let summary =
-                |read: &Option<Arc<Read<'_>>>| read.as_ref().map(|read| Arc::clone(&read.summary));
-            let before = drafts.get(&func).and_then(summary);
-            changed |= before != summary(&read);
-            drafts.insert(func, read);
-        }
-        if !changed {
-            break;
-        }
-        if round + 1 == rounds && rounds > 1 {
-            // It does not settle: what is given to these functions counts as passed on.
-            component.iter().for_each(|&func| summaries.remember(func, None));
-            return;
-        }
-    }
-    for &func in component {
-        summaries.remember(func, drafts.remove(&func).flatten());
-    }
+    let cut = found.is_none().then(|| component[0].func);
+    let found = found.unwrap_or_else(|| {
+        // Of what a function learns from those that call it back, nothing is known.
+        let known = |callee: FuncId| {
+            let within = component.binary_search_by_key(&callee, |member| member.func).is_ok();
+            if within { None } else { summaries.known_to(component[0].func, callee)?.summary }
+        };
+        component.iter().map(|member| read(summaries, member.func, None, &known)).collect()
+    });
+    let known = component.iter().zip(found).map(|(member, read)| (member.func, read));
+    summaries.remember(known, cut.filter(|_| component.len() > 1 || recursive(&component[0])));
 }
 
+/// Reads the functions of a component until none of them changes; `None` if that takes too long.
+fn settle<'a>(
+    summaries: &Summaries<'a>,
+    component: &[Member],
+) -> Option<Vec<Option<Arc<Read<'a>>>>> {
+    let place = |func: FuncId| component.binary_search_by_key(&func, |member| member.func);
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); component.len()];
+    for (caller, member) in component.iter().enumerate() {
+        for callee in member.callees.iter().filter_map(|&callee| place(callee).ok()) {
+            callers[callee].push(caller);
+        }
+    }
+    let mut drafts: Vec<Option<Arc<Read<'a>>>> = vec![None; component.len()];
+    let mut open: BTreeSet<usize> = (0..component.len()).collect();
+    let nothing = Arc::new(Summary::default());
+    for _ in 0..component.len() * MAX_ROUNDS {
+        let Some(next) = open.pop_first() else { return Some(drafts) };
+        let known = |callee: FuncId| match place(callee) {
+            // One that has not been read yet does nothing yet.
+            Ok(callee) => {
+                Some(drafts[callee].as_ref().map_or(&nothing, |read| &read.summary).clone())
+            }
+            Err(_) => summaries.known_to(component[next].func, callee)?.summary,
+        };
+        let draft = read(summaries, component[next].func, drafts[next].clone(), &known);
+        let summary = |read: &Option<Arc<Read<'_>>>| read.as_ref().map(|read| read.summary.clone());
+        if summary(&draft) != summary(&drafts[next]) {
+            open.extend(&callers[next]);
+        }
+        drafts[next] = draft;
+    }
+    open.is_empty().then_some(drafts)
+}
+
+/// Reads a function again whose summary is known.
+pub(super) fn read_again<'a>(
+    summaries: &Summaries<'a>,
+    func: FuncId,
+    of_func: &Known,
+) -> Option<Arc<Read<'a>>> {
+    let known = |callee: FuncId| {
+        let of_callee = summaries.known_to(func, callee)?;
+        if of_func.cut.is_some() && of_func.cut == of_callee.cut {
+            return None;
+        }
+        of_callee.summary
+    };
+    read(summaries, func, None, &known)
+}
+
+/// Reads a function with what is `known` of others; `before` is what was read with less.
 fn read<'a>(
     summaries: &Summaries<'a>,
     func: FuncId,
-    drafts: &FxHashMap<FuncId, Option<Arc<Read<'a>>>>,
+    before: Option<Arc<Read<'a>>>,
+    known: &dyn Fn(FuncId) -> Option<Arc<Summary>>,
 ) -> Option<Arc<Read<'a>>> {
     let versions = summaries.versions(func.package)?;
     parsed_body(summaries, func)?;
-    let empty = Arc::new(Summary::default());
-    let is_open = |callee: FuncId| summaries.remembered(callee).is_none();
-    let known = |callee: FuncId| match drafts.get(&callee) {
-        Some(draft) => draft.as_ref().map(|read| Arc::clone(&read.summary)),
-        // Of the functions that call each other, one that has not been read yet does nothing yet.
-        None if is_open(callee) => summaries.versions(callee.package).map(|_| Arc::clone(&empty)),
-        None => summaries.of(callee),
-    };
     let info = summaries.index.body(func);
-    let ends = |call: ExprId| match info.callee(call) {
+    let end = |call: ExprId| match info.callee(call) {
         Callee::Builtin(Builtin::Panic) => CallEnd::Panics,
         callee => named_end(summaries, versions, callee)
             .or_else(|| match callee {
@@ -179,8 +269,21 @@ fn read<'a>(
             })
             .unwrap_or(CallEnd::Returns),
     };
-    let function = Function::open(summaries.index, func, &ends)?;
-    let around = Surroundings { catalog: summaries.catalog, versions, known: &known };
+    // The graphs depend on nothing but which calls come back.
+    let unchanged = |read: &Read<'_>| read.ends.iter().all(|&(call, was)| end(call) == was);
+    let (function, ends) = match before.filter(|read| unchanged(read)) {
+        Some(read) => (Arc::clone(&read.function), Arc::clone(&read.ends)),
+        None => {
+            let asked = RefCell::new(Vec::new());
+            let function = Function::open(summaries.index, func, &|call| {
+                let end = end(call);
+                asked.borrow_mut().push((call, end));
+                end
+            })?;
+            (Arc::new(function), asked.into_inner().into())
+        }
+    };
+    let around = Surroundings { catalog: summaries.catalog, versions, known };
     let bodies = effects::extract(&function, &around);
     let waits = waits::extract(&function, &around);
     let deeds = bodies[BodyId::OWN.0 as usize].deeds.iter().filter(|deed| {
@@ -197,7 +300,7 @@ fn read<'a>(
         results: results::origins(&function, &around),
         contexts: results::contexts(&function, &around),
     };
-    Some(Arc::new(Read { function, summary: Arc::new(summary), bodies, waits }))
+    Some(Arc::new(Read { function, summary: Arc::new(summary), bodies, waits, ends }))
 }
 
 /// In a body that is not understood as a whole anything may be done with what it is given.
