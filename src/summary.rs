@@ -24,6 +24,7 @@
 
 mod always;
 mod arguments;
+mod bound;
 mod calls;
 mod components;
 mod context;

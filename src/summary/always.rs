@@ -56,8 +56,12 @@ fn is_known_outside(function: &Function<'_>, body: BodyId, place: &Place) -> boo
 
 /// Clears `always` of the deeds that some path leaves out.
 fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut [Deed]) {
-    let candidates: Vec<usize> =
-        (0..deeds.len()).filter(|&deed| deeds[deed].always).take(MAX_FOLLOWED).collect();
+    let mut candidates: Vec<usize> = (0..deeds.len()).filter(|&deed| deeds[deed].always).collect();
+    if candidates.len() > MAX_FOLLOWED {
+        // The order of variables of package level depends on numbers of packages.
+        candidates.retain(|&deed| !matches!(deeds[deed].place.root, Root::Global(_)));
+        candidates.truncate(MAX_FOLLOWED);
+    }
     if candidates.is_empty() {
         return;
     }

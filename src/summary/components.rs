@@ -9,7 +9,7 @@
 //! each other.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +21,7 @@ use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::effects::{self, Surroundings};
 use crate::summary::function::{BodyId, Function};
 use crate::summary::place::{Place, Root};
-use crate::summary::{Known, Read, Summaries, Summary, calls, results, waits};
+use crate::summary::{Known, Read, Summaries, Summary, bound, calls, results, waits};
 use crate::syntax::{Body, DeclKind, ExprId, ExprKind, Node, StmtId};
 
 /// How many functions a component has at most of which each is read with what it learns from the
@@ -213,10 +213,13 @@ fn settle<'a>(
         }
     }
     let mut drafts: Vec<Option<Arc<Read<'a>>>> = vec![None; component.len()];
-    let mut open: BTreeSet<usize> = (0..component.len()).collect();
+    // In turns, so that one function that calls itself does not keep the others waiting.
+    let mut open: VecDeque<usize> = (0..component.len()).collect();
+    let mut is_open = vec![true; component.len()];
     let nothing = Arc::new(Summary::default());
     for _ in 0..component.len() * MAX_ROUNDS {
-        let Some(next) = open.pop_first() else { return Some(drafts) };
+        let Some(next) = open.pop_front() else { return Some(drafts) };
+        is_open[next] = false;
         let known = |callee: FuncId| match place(callee) {
             // One that has not been read yet does nothing yet.
             Ok(callee) => {
@@ -227,7 +230,8 @@ fn settle<'a>(
         let draft = read(summaries, component[next].func, drafts[next].clone(), &known);
         let summary = |read: &Option<Arc<Read<'_>>>| read.as_ref().map(|read| read.summary.clone());
         if summary(&draft) != summary(&drafts[next]) {
-            open.extend(&callers[next]);
+            let callers = callers[next].iter().copied();
+            open.extend(callers.filter(|&caller| !std::mem::replace(&mut is_open[caller], true)));
         }
         drafts[next] = draft;
     }
@@ -289,7 +293,7 @@ fn read<'a>(
     let deeds = bodies[BodyId::OWN.0 as usize].deeds.iter().filter(|deed| {
         matches!(deed.place.root, Root::Receiver | Root::Param(_) | Root::Global(_))
     });
-    let mut deeds: Vec<Deed> = deeds.cloned().collect();
+    let mut deeds = bound::told(deeds.cloned().collect());
     if function.bodies().any(|body| function.body(body).cfg.incomplete()) {
         deeds.extend(unknown_deeds(&function));
     }
