@@ -15,12 +15,14 @@
 use std::sync::{Arc, LazyLock};
 
 pub mod bad_suppression;
+mod body_not_closed;
 mod cancel_not_called;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
 mod evidence;
 mod handoff;
 mod header_after_handoff;
+pub mod held;
 mod live_header_exposed;
 pub mod page;
 mod request_shared_after_handoff;
@@ -29,6 +31,7 @@ pub mod selection;
 mod shared_after_timeout;
 mod stop_bound_too_early;
 pub mod stuck;
+mod timer_not_stopped;
 pub mod watch;
 mod watch_closed_unchecked;
 mod watch_not_drained;
@@ -48,6 +51,7 @@ use page::Page;
 /// All rules, sorted by id.
 pub const ALL: &[Rule] = &[
     bad_suppression::RULE,
+    body_not_closed::RULE,
     cancel_not_called::RULE,
     stuck::CLOSE_MISUSE,
     stuck::COND_WAIT_LOST,
@@ -67,6 +71,7 @@ pub const ALL: &[Rule] = &[
     stuck::SEND_WITHOUT_RECEIVER,
     shared_after_timeout::RULE,
     stop_bound_too_early::RULE,
+    timer_not_stopped::RULE,
     stuck::UNLOCK_MISSING,
     stuck::WAITGROUP_UNBALANCED,
     watch_closed_unchecked::RULE,

@@ -1,0 +1,115 @@
+//! `body-not-closed`: a path on which the body of an HTTP response is left open.
+
+use crate::catalog::{Carrier, Resource};
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::index::Constant;
+use crate::rules::held::{self, Held, Lost, Way};
+use crate::rules::{Check, FunctionCx, Rule};
+use crate::summary::{Effect, Function, Root};
+use crate::syntax::{ExprId, ExprKind};
+
+/// The rule.
+pub const RULE: Rule =
+    Rule { page: include_str!("../../rules/body-not-closed.md"), check: Check::Function(check) };
+
+/// The field of a response that has to be closed.
+const BODY: &str = "Body";
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    if held::runs_process_or_test(cx) {
+        return;
+    }
+    for held in held::all(cx, &read, cx.versions(), &is_body) {
+        let function = &read.function;
+        if asks_for_header_only(function, &held) {
+            continue;
+        }
+        let lost = match held.dropped {
+            true => vec![Lost { span: held.span(function), way: Way::Return }],
+            false => held::lost(cx, &read, &held, &|effect| is_beside(&held, effect)),
+        };
+        if let Some((first, others)) = lost.split_first() {
+            let mut finding = left_open(cx, function, &held, first, others);
+            if held::ends_with_context(cx, function, &held) {
+                finding.confidence = Confidence::Low;
+            }
+            findings.push(finding);
+        }
+    }
+}
+
+/// Whether the request is a `HEAD`, whose response has no body.
+fn asks_for_header_only(function: &Function<'_>, held: &Held<'_>) -> bool {
+    let file = function.file;
+    let is_head = |value: ExprId| match function.info.constant(value) {
+        Some(Constant::String(method)) => &**method == "HEAD",
+        _ => {
+            let text = function.text(value);
+            text.ends_with("MethodHead") || text.ends_with(".HEAD")
+        }
+    };
+    let Some(Carrier::Request(index)) = held.fact.context else { return false };
+    held::request(function, held, index).any(|made| match &file.expr(made).kind {
+        ExprKind::Call { args, .. } => args.iter().any(|&arg| is_head(arg)),
+        _ => false,
+    })
+}
+
+fn is_body(fact: &Resource) -> bool {
+    fact.place.field.as_deref() == Some(BODY)
+}
+
+/// Whether an act is on a part of the response that does not hold the body.
+fn is_beside(held: &Held<'_>, effect: &Effect) -> bool {
+    matches!(effect.place.root, Root::Call(call, _) if call == held.call)
+        && effect.place.path.first().is_some_and(|field| field.as_str() != BODY)
+}
+
+fn left_open(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    held: &Held<'_>,
+    first: &Lost,
+    others: &[Lost],
+) -> Finding {
+    let call = held.span(function);
+    let body = held.text().unwrap_or_else(|| "the response's body".to_owned());
+    let body = if held.name.is_some() { format!("`{body}`") } else { body };
+    let (message, label) = match first.way {
+        _ if held.dropped => (
+            "the response is thrown away here, and its body is never closed".to_owned(),
+            "nobody closes its body",
+        ),
+        Way::Return => (format!("this return leaves {body} open"), "returns without closing it"),
+        Way::End => (format!("the function can end with {body} open"), "ends without closing it"),
+        Way::Again => (
+            format!("{body} is still open when this request is made again"),
+            "replaces the open response",
+        ),
+    };
+    let mut finding = cx.finding(first.span, label, message);
+    if first.span != call {
+        finding.labels.push(Label {
+            location: cx.location(call),
+            role: Role::Made,
+            message: "the response comes from here".to_owned(),
+        });
+    }
+    for other in others.iter().filter(|other| other.way != Way::Again && other.span != first.span) {
+        finding.labels.push(Label {
+            location: cx.location(other.span),
+            role: Role::Left,
+            message: "nor is it closed here".to_owned(),
+        });
+    }
+    finding.why = "until a body is closed, its connection serves no other request, and the two \
+                   goroutines of the transport that read and write it stay"
+        .to_owned();
+    finding.help = match held.text() {
+        Some(body) => format!("`defer {body}.Close()` right after the error has been checked"),
+        None => "keep the response and close its body".to_owned(),
+    };
+    finding.defect = cx.location(call);
+    finding
+}

@@ -1,0 +1,268 @@
+//! Things that a call gives and somebody has to end: where a function holds one, and the paths on
+//! which it lets go of it.
+//!
+//! What such a thing is, and what ends it, is said by the catalog's tables of resources. A thing
+//! counts as seen to as soon as anybody else may know it: it is returned, stored, sent, captured
+//! or passed to code of which nothing is known. So a path that is found here is one on which the
+//! function was the only owner and left.
+
+mod paths;
+
+use crate::catalog::{Base, Carrier, Context, End, Resource, Versions};
+use crate::flow::Step;
+use crate::index::{Callee, Def, Type};
+use crate::rules::FunctionCx;
+use crate::source::Span;
+use crate::summary::{Act, At, BodyId, Function, Mode, Place, Read, Root, facts};
+use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Parents, StmtKind, Symbol};
+
+pub use paths::{Lost, Way, lost};
+
+/// How many calls are followed from a function of the run to the one whose result it returns.
+const MAX_WRAPPERS: u32 = 4;
+
+/// A thing that a call gives.
+#[derive(Clone)]
+pub struct Held<'a> {
+    /// Where the call is.
+    pub at: At,
+    /// The call.
+    pub call: ExprId,
+    /// Which result of it holds the thing.
+    pub result: u32,
+    /// What is known of the thing.
+    pub fact: &'a Resource,
+    /// What the result is stored in, as the code writes it; `None` if it is thrown away, or if it
+    /// is part of a larger expression.
+    pub name: Option<String>,
+    /// Whether nothing takes the result.
+    pub dropped: bool,
+}
+
+/// The things that a function gets from calls, of those kinds that `wanted` admits, as the facts
+/// that hold for `versions` say.
+pub fn all<'a>(
+    cx: &FunctionCx<'a>,
+    read: &Read<'a>,
+    versions: &dyn Versions,
+    wanted: &dyn Fn(&Resource) -> bool,
+) -> Vec<Held<'a>> {
+    let function = &read.function;
+    let mut found = Vec::new();
+    let mut parents: Option<Parents> = None;
+    for body in function.bodies() {
+        let cfg = &function.body(body).cfg;
+        for step in cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = cfg.step(step) else { continue };
+            for (fact, result) in given(cx, function, call, versions, MAX_WRAPPERS) {
+                if !wanted(fact) {
+                    continue;
+                }
+                let root = Node::Decl(cx.declared().decl);
+                let parents = parents.get_or_insert_with(|| function.file.parents(root));
+                let (name, dropped) = taken(function, parents, call, result);
+                found.push(Held { at, call, result, fact, name, dropped });
+            }
+        }
+    }
+    found
+}
+
+/// What a call gives, with the result that holds it: said by the catalog, or found in the body of
+/// a function that only hands on what it was given itself.
+fn given<'a>(
+    cx: &FunctionCx<'a>,
+    function: &Function<'_>,
+    call: ExprId,
+    versions: &dyn Versions,
+    wrappers: u32,
+) -> Vec<(&'a Resource, u32)> {
+    let callee = function.info.callee(call);
+    let known = facts(cx.catalog(), function.index, callee);
+    let direct: Vec<(&'a Resource, u32)> = known
+        .of::<Resource>()
+        .filter(|(entry, _)| entry.gate.holds(versions) == Some(true))
+        .map(|(_, fact)| fact)
+        .filter(|fact| !fact.without_options || !has_options(function, call))
+        .filter_map(|fact| match fact.place.base {
+            Base::Result(result) => Some((fact, result)),
+            _ => None,
+        })
+        .collect();
+    let (Callee::Func(callee), true, true) = (callee, direct.is_empty(), wrappers > 0) else {
+        return direct;
+    };
+    let Some(read) = cx.summaries().read(*callee) else { return Vec::new() };
+    let mut found: Vec<(&'a Resource, u32)> = Vec::new();
+    for effect in &read.effects(BodyId::OWN).effects {
+        let (Act::Returned(result), Root::Call(inner, of_inner)) = (effect.act, effect.place.root)
+        else {
+            continue;
+        };
+        if !effect.place.path.is_empty() || found.iter().any(|&(_, known)| known == result) {
+            continue;
+        }
+        let inside = given(cx, &read.function, inner, versions, wrappers - 1);
+        let handed_on = inside.into_iter().find(|&(fact, place)| {
+            place == of_inner && !is_shared(&read, inner, place, fact, effect.at)
+        });
+        found.extend(handed_on.map(|(fact, _)| (fact, result)));
+    }
+    found
+}
+
+/// Whether a thing that a function returns was ended or shared by it before: a wrapper that does
+/// more than hand it on.
+fn is_shared(read: &Read<'_>, call: ExprId, result: u32, fact: &Resource, returned: At) -> bool {
+    let whole = Place::root(Root::Call(call, result));
+    read.effects(BodyId::OWN).effects.iter().any(|effect| {
+        let about = effect.place.is_within(&whole);
+        let settles = ends(fact, effect.act)
+            || (effect.act.escapes() && !matches!(effect.act, Act::Returned(_)));
+        about
+            && settles
+            && (effect.mode != Mode::Now
+                || read.function.body(BodyId::OWN).cfg.reaches(effect.at.step, returned.step))
+    })
+}
+
+/// Whether an argument is given for the variadic parameter of what is called.
+fn has_options(function: &Function<'_>, call: ExprId) -> bool {
+    let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
+        return true;
+    };
+    match function.info.type_of(callee) {
+        Type::Func(signature) if signature.variadic => args.len() >= signature.params.len(),
+        Type::Func(_) => false,
+        _ => !args.is_empty(),
+    }
+}
+
+/// Whether an act on the thing is one of those that end it.
+pub fn ends(fact: &Resource, act: Act) -> bool {
+    fact.ends.iter().any(|end| match (end, act) {
+        (End::Method(name), Act::Method(called)) => **name == *called.as_str(),
+        (End::Call, Act::Called) => true,
+        (End::Receive, Act::Received(_) | Act::Drained) => true,
+        _ => false,
+    })
+}
+
+impl Held<'_> {
+    /// What the result stands for.
+    pub fn whole(&self) -> Place {
+        Place::root(Root::Call(self.call, self.result))
+    }
+
+    /// The thing itself: the result, or the field of it that has to be ended.
+    pub fn thing(&self) -> Place {
+        let mut place = self.whole();
+        place.path.extend(self.fact.place.field.as_deref().map(Symbol::new));
+        place
+    }
+
+    /// The thing as the code writes it.
+    pub fn text(&self) -> Option<String> {
+        let name = self.name.as_deref()?;
+        Some(match &self.fact.place.field {
+            Some(field) => format!("{name}.{field}"),
+            None => name.to_owned(),
+        })
+    }
+
+    /// The bytes of the call.
+    pub fn span(&self, function: &Function<'_>) -> Span {
+        function.file.expr(self.call).span
+    }
+}
+
+/// What takes a result of a call, and whether nothing does.
+fn taken(
+    function: &Function<'_>,
+    parents: &Parents,
+    call: ExprId,
+    result: u32,
+) -> (Option<String>, bool) {
+    let file = function.file;
+    let target = match parents.of(Node::Expr(call)) {
+        Some(Node::Stmt(stmt)) => match &file.stmt(stmt).kind {
+            StmtKind::Expr(_) => return (None, true),
+            StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right } => {
+                let place = match right[..] {
+                    [_] => Some(result as usize),
+                    _ => right.iter().position(|&value| value == call),
+                };
+                place.and_then(|place| left.get(place))
+            }
+            _ => None,
+        },
+        Some(Node::Decl(decl)) => match &file.decl(decl).kind {
+            DeclKind::Var(spec) => {
+                let name = spec.names.get(result as usize).filter(|_| spec.values.len() == 1);
+                return (name.map(|name| name.name.as_str().to_owned()), false);
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    match target.map(|&target| (target, function.info.resolve(file.unparen(target)))) {
+        Some((_, Def::Blank)) => (None, true),
+        Some((target, _)) => (Some(function.text(target)), false),
+        None => (None, false),
+    }
+}
+
+/// Whether the context that a call is made with is one that this function can cancel, so that the
+/// thing ends with it.
+pub fn ends_with_context(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> bool {
+    let args = |call: ExprId| match &function.file.expr(call).kind {
+        ExprKind::Call { args, .. } => &args[..],
+        _ => &[],
+    };
+    let cancelled = |at: At, context: ExprId| {
+        let origin = cx.summaries().context(function, at, context);
+        origin.derivations.iter().any(|&call| {
+            let known = facts(cx.catalog(), function.index, function.info.callee(call));
+            let mut contexts = known.all_in_force::<Context>(cx.versions());
+            contexts.any(|fact| fact.cancel.is_some())
+        })
+    };
+    match held.fact.context {
+        Some(Carrier::Param(index)) => {
+            args(held.call).get(index as usize).is_some_and(|&given| cancelled(held.at, given))
+        }
+        Some(Carrier::Request(index)) => request(function, held, index).any(|made| {
+            let at = function.at_call(made);
+            let contexts =
+                args(made).iter().filter(|&&arg| function.info.type_of(arg).is_context());
+            at.is_some_and(|at| contexts.into_iter().any(|&context| cancelled(at, context)))
+        }),
+        _ => false,
+    }
+}
+
+/// The calls that may have made the request that a call is given.
+pub fn request<'h>(
+    function: &'h Function<'_>,
+    held: &'h Held<'_>,
+    index: u32,
+) -> impl Iterator<Item = ExprId> + 'h {
+    let given = match &function.file.expr(held.call).kind {
+        ExprKind::Call { args, .. } => args.get(index as usize).copied(),
+        _ => None,
+    };
+    let places = given.map(|given| function.places(held.at, given).list).unwrap_or_default();
+    places.into_iter().filter_map(|place| match place.root {
+        Root::Call(call, 0) => Some(call),
+        _ => None,
+    })
+}
+
+/// Whether a function is `main` or `init`, whose things end with the process, or belongs to tests.
+pub fn runs_process_or_test(cx: &FunctionCx<'_>) -> bool {
+    let name = cx.declared().name.as_str();
+    cx.declared().receiver.is_none() && matches!(name, "main" | "init")
+        || cx.file().imports.iter().any(|import| import.path.as_str() == "testing")
+        || cx.file().package.is_some_and(|package| package.name.as_str().ends_with("_test"))
+}

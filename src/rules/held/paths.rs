@@ -1,0 +1,360 @@
+//! Paths on which a function lets go of a thing that it alone has.
+//!
+//! A path is given up as soon as the thing may have been ended, may be known to somebody else, or
+//! may never have been there: the call failed, a condition that was decided before the call is
+//! decided otherwise, or a condition speaks of the error in a way that is not understood.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Held, ends};
+use crate::catalog::{End, Pure, Versions};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::index::{Def, LocalId};
+use crate::rules::FunctionCx;
+use crate::source::Span;
+use crate::summary::{Act, At, Effect, Function, Mode, Place, Read, Root};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
+
+/// A place where a thing is lost.
+pub struct Lost {
+    /// The `return`, the closing brace, or what gets the next thing.
+    pub span: Span,
+    /// How it is lost there.
+    pub way: Way,
+}
+
+/// How a thing is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The function returns.
+    Return,
+    /// The function ends at its closing brace.
+    End,
+    /// The call is made again, and nobody has the first thing any more.
+    Again,
+}
+
+/// The places where a thing is lost, the first in the text first. `harmless` says of an act on a
+/// part of the result that it tells nobody of the thing.
+pub fn lost(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    held: &Held<'_>,
+    harmless: &dyn Fn(&Effect) -> bool,
+) -> Vec<Lost> {
+    let function = &read.function;
+    let cfg = &function.body(held.at.body).cfg;
+    let Some(settled) = settled(cx, read, held, harmless) else { return Vec::new() };
+    let known = decided_before(function, cfg, held.at.step);
+    let mut walk = Walking { function, held, settled, known };
+    let paths = cfg.search(Start::After(held.at.step), Flags::new(), &mut walk);
+    let mut found: Vec<Lost> = paths.iter().map(|path| lost_at(function, held, path)).collect();
+    found.sort_by_key(|lost| lost.span.start);
+    found
+}
+
+/// The steps of the body that may end the thing or make it known to others; `None` if something
+/// that is set up before the call may do so at any time.
+fn settled(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    held: &Held<'_>,
+    harmless: &dyn Fn(&Effect) -> bool,
+) -> Option<FxHashSet<StepId>> {
+    let function = &read.function;
+    let cfg = &function.body(held.at.body).cfg;
+    let (whole, thing) = (held.whole(), held.thing());
+    let mut aliases = vec![whole];
+    let mut settled: FxHashSet<StepId> = ended_by_function(function, held).collect();
+    let mut next = 0;
+    while let Some(alias) = aliases.get(next).cloned() {
+        next += 1;
+        for body in function.bodies() {
+            for effect in &read.effects(body).effects {
+                if !effect.place.is_within(&alias) || harmless(effect) {
+                    continue;
+                }
+                let ended = ends(held.fact, effect.act) && (next > 1 || is_end_of(effect, &thing));
+                if let Act::Passed = effect.act
+                    && let Some(holder) = wrapper(cx, function, effect.at)
+                {
+                    if !aliases.contains(&holder) {
+                        aliases.push(holder);
+                    }
+                    continue;
+                }
+                if !ended && !effect.act.escapes() {
+                    continue;
+                }
+                if body == held.at.body {
+                    if effect.mode != Mode::Now && cfg.reaches(effect.at.step, held.at.step) {
+                        return None;
+                    }
+                    settled.insert(effect.at.step);
+                } else if function.enclosing(held.at.body).any(|around| around == body) {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(settled)
+}
+
+/// The calls of functions that end the thing when they are given it.
+fn ended_by_function<'h>(
+    function: &'h Function<'_>,
+    held: &'h Held<'_>,
+) -> impl Iterator<Item = StepId> + 'h {
+    let thing = held.thing();
+    let cfg = &function.body(held.at.body).cfg;
+    cfg.steps().filter(move |&step| {
+        let Step::Call(call) = cfg.step(step) else { return false };
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+        let Some(name) = function.info.callee(call).qualified(function.index) else { return false };
+        let at = At { body: held.at.body, step };
+        held.fact.ends.iter().any(|end| {
+            let End::Function(known) = end else { return false };
+            *known.package == *name.path.as_str()
+                && known.receiver.as_deref() == name.receiver.map(|of| of.as_str())
+                && *known.name == *name.name.as_str()
+                && args.iter().any(|&arg| function.places(at, arg).may_be(&thing))
+        })
+    })
+}
+
+/// Whether an act is done to the thing itself, or for a channel to a part of it.
+fn is_end_of(effect: &Effect, thing: &Place) -> bool {
+    match effect.act {
+        Act::Received(_) | Act::Drained => effect.place.is_within(thing),
+        _ => effect.place == *thing,
+    }
+}
+
+/// What a call returns that only wraps what it is given, as `bufio.NewReader` does: whoever has
+/// that has the thing, and nobody else.
+fn wrapper(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Place> {
+    let Step::Call(call) = function.step(at) else { return None };
+    let name = function.info.callee(call).qualified(function.index)?;
+    let receiver = name.receiver.map(|receiver| receiver.as_str());
+    let (path, name) = (name.path.as_str(), name.name.as_str());
+    let versions: &dyn Versions = cx.versions();
+    let pure = cx.catalog().covering::<Pure>(path, receiver, name, versions)?;
+    (pure.holds && receiver.is_none()).then(|| Place::root(Root::Call(call, 0)))
+}
+
+/// A condition: its text and the variables in it.
+type Condition = (String, Vec<LocalId>);
+
+/// The conditions that hold at a step since they were decided right above it, of those whose
+/// variables never change.
+fn decided_before(function: &Function<'_>, cfg: &Cfg, step: StepId) -> FxHashMap<Condition, bool> {
+    let mut known = FxHashMap::default();
+    let mut block = cfg.block_of(step);
+    let mut seen = FxHashSet::default();
+    while let Some((from, edge)) = cfg.only_edge_to(block).filter(|_| seen.insert(block)) {
+        let decided = match edge.kind {
+            EdgeKind::True(condition) => Some((condition, true)),
+            EdgeKind::False(condition) => Some((condition, false)),
+            _ => None,
+        };
+        if let Some((condition, value)) = decided {
+            let condition = named(function, condition);
+            if condition.1.iter().all(|&local| function.definitions_of(local).count() == 1) {
+                known.insert(condition, value);
+            }
+        }
+        block = from;
+    }
+    known
+}
+
+fn named(function: &Function<'_>, condition: ExprId) -> Condition {
+    let locals = function.file.descendants(Node::Expr(condition)).filter_map(|node| match node {
+        Node::Expr(expr) => match function.info.resolve(expr) {
+            Def::Local(local) => Some(*local),
+            _ => None,
+        },
+        _ => None,
+    });
+    (function.text(condition), locals.collect())
+}
+
+fn lost_at(function: &Function<'_>, held: &Held<'_>, path: &Path<Flags>) -> Lost {
+    let file = function.file;
+    match path.end {
+        PathEnd::Exit(_, Exit::Return(stmt)) => {
+            Lost { span: file.stmt(stmt).span, way: Way::Return }
+        }
+        PathEnd::Exit(..) => {
+            let end = file.stmt(function.body(held.at.body).block).span.end;
+            Lost { span: Span::new(end.saturating_sub(1), end), way: Way::End }
+        }
+        PathEnd::Step(_) => Lost { span: held.span(function), way: Way::Again },
+    }
+}
+
+/// What an expression is of what a call gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The thing, or the result that holds it.
+    Thing,
+    /// Another result: an error, or whether there is one.
+    Other,
+}
+
+/// Variables that hold `true` or `false` for certain, by number.
+type Flags = Vec<(LocalId, bool)>;
+
+/// How many of them a path remembers.
+const MAX_FLAGS: usize = 4;
+
+struct Walking<'w, 'a> {
+    function: &'w Function<'a>,
+    held: &'w Held<'w>,
+    settled: FxHashSet<StepId>,
+    known: FxHashMap<Condition, bool>,
+}
+
+impl Walk for Walking<'_, '_> {
+    type State = Flags;
+
+    fn step(&mut self, flags: &Flags, step: StepId) -> Passing<Flags> {
+        if step == self.held.at.step {
+            return Passing::Found;
+        }
+        if self.settled.contains(&step) {
+            return Passing::Drop;
+        }
+        Passing::On(self.assigned(flags, step))
+    }
+
+    fn edge(&mut self, flags: &Flags, edge: &Edge) -> Option<Flags> {
+        let holds = |condition: ExprId, value: bool| {
+            let known = self.flag(condition);
+            let known = flags.iter().find(|(local, _)| Some(*local) == known);
+            known.is_none_or(|&(_, known)| known == value) && self.may_be(condition, value)
+        };
+        let goes_on = match edge.kind {
+            EdgeKind::True(condition) => holds(condition, true),
+            EdgeKind::False(condition) => holds(condition, false),
+            EdgeKind::Case(stmt, _) | EdgeKind::NoCase(stmt) => !self.switches_on_result(stmt),
+            _ => true,
+        };
+        goes_on.then(|| flags.clone())
+    }
+
+    fn exit(&mut self, _: &Flags, exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
+}
+
+impl Walking<'_, '_> {
+    /// The flags after a step, which may set or forget some.
+    fn assigned(&self, flags: &Flags, step: StepId) -> Flags {
+        let file = self.function.file;
+        let cfg = &self.function.body(self.held.at.body).cfg;
+        let mut flags = flags.clone();
+        let Step::Assign(stmt) = cfg.step(step) else { return flags };
+        let (StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right }) =
+            &file.stmt(stmt).kind
+        else {
+            return flags;
+        };
+        for (place, &target) in left.iter().enumerate() {
+            let Some(local) = self.flag(target) else { continue };
+            flags.retain(|&(other, _)| other != local);
+            let value = right.get(place).filter(|_| left.len() == right.len());
+            let value = value.map(|&value| self.function.info.resolve(file.unparen(value)));
+            if let Some(Def::PredeclaredConst(name)) = value
+                && flags.len() < MAX_FLAGS
+            {
+                flags.push((local, name.as_str() == "true"));
+                flags.sort_unstable_by_key(|&(local, _)| local.0);
+            }
+        }
+        flags
+    }
+
+    /// The variable of this body that an expression is, if only this body assigns it.
+    fn flag(&self, expr: ExprId) -> Option<LocalId> {
+        let Def::Local(local) = self.function.info.resolve(self.function.file.unparen(expr)) else {
+            return None;
+        };
+        let own = |at: Option<At>| at.is_none_or(|at| at.body == self.held.at.body);
+        self.function.definitions_of(*local).all(|definition| own(definition.at)).then_some(*local)
+    }
+
+    /// Whether the thing may be there, unended, where a condition has this value.
+    fn may_be(&self, condition: ExprId, value: bool) -> bool {
+        let file = self.function.file;
+        let known = self.known.get(&named(self.function, condition));
+        if known.is_some_and(|&known| known != value) {
+            return false;
+        }
+        let condition = file.unparen(condition);
+        match file.expr(condition).kind {
+            ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } => {
+                let equal = (op == BinaryOp::Eq) == value;
+                for (one, other) in [(left, right), (right, left)] {
+                    if matches!(self.function.info.resolve(file.unparen(other)), Def::Nil) {
+                        return match self.part_in(condition, one) {
+                            Some(Part::Thing) => !equal,
+                            Some(Part::Other) => equal,
+                            None => true,
+                        };
+                    }
+                }
+                !self.speaks_of_error(condition)
+            }
+            // `ok` of a call that gives a thing and whether there is one.
+            ExprKind::Ident(_) => value || self.part_in(condition, condition).is_none(),
+            ExprKind::Call { callee, .. } => {
+                let of_thing = match file.expr(file.unparen(callee)).kind {
+                    ExprKind::Selector { base, .. } => {
+                        self.part_in(condition, base) == Some(Part::Thing)
+                    }
+                    _ => false,
+                };
+                // `rows.Next()` that finds no more has ended them; `errors.Is(err, ...)` that
+                // holds says that there was an error.
+                (value || !of_thing) && (!value || !self.speaks_of_error(condition))
+            }
+            _ => !self.speaks_of_error(condition),
+        }
+    }
+
+    /// What an expression may be of what the call gives.
+    fn part_in(&self, condition: ExprId, expr: ExprId) -> Option<Part> {
+        let cfg = &self.function.body(self.held.at.body).cfg;
+        let step = cfg.step_of_expr(condition)?;
+        let places = self.function.places(At { body: self.held.at.body, step }, expr);
+        let (whole, thing) = (self.held.whole(), self.held.thing());
+        places.list.iter().find_map(|place| match place.root {
+            _ if *place == whole || *place == thing => Some(Part::Thing),
+            Root::Call(call, _) if call == self.held.call && *place != whole => {
+                (!place.is_within(&whole)).then_some(Part::Other)
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a condition names a result of the call other than the thing.
+    fn speaks_of_error(&self, condition: ExprId) -> bool {
+        let file = self.function.file;
+        file.descendants(Node::Expr(condition)).any(|node| match node {
+            Node::Expr(expr) => {
+                matches!(file.expr(expr).kind, ExprKind::Ident(_))
+                    && self.part_in(condition, expr) == Some(Part::Other)
+            }
+            _ => false,
+        })
+    }
+
+    fn switches_on_result(&self, stmt: StmtId) -> bool {
+        match self.function.file.stmt(stmt).kind {
+            StmtKind::Switch { tag: Some(tag), .. } => self.speaks_of_error(tag),
+            StmtKind::TypeSwitch { subject, .. } => self.speaks_of_error(subject),
+            _ => false,
+        }
+    }
+}

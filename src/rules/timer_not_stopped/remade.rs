@@ -1,0 +1,127 @@
+//! Timers that nobody has a name for: `time.Tick`, and what a `select` in a loop waits on.
+
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::flow::{BlockId, Cfg, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::rules::FunctionCx;
+use crate::rules::held::Held;
+use crate::summary::Function;
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
+
+/// Constant waits up to this long, in nanoseconds, are of no interest once the loop has ended.
+const SOON: i128 = 5_000_000_000;
+
+/// The finding about a ticker or timer that is thrown away while it runs, if there is one.
+pub fn check(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
+    match held.fact.ends.is_empty() {
+        true => unstoppable(cx, function, held),
+        false => waited_for(cx, function, held),
+    }
+}
+
+/// `time.Tick` in a function that returns, or again and again.
+fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
+    let cfg = &function.body(held.at.body).cfg;
+    let again = cfg.reaches(held.at.step, held.at.step);
+    let escapes = cfg.escapes(held.at.step, &|_| false);
+    if escapes.is_empty() && !again {
+        return None;
+    }
+    let call = function.text(held.call);
+    let message = match again {
+        true => format!(
+            "each turn of this loop makes another ticker by `{call}`, and none is ever stopped"
+        ),
+        false => format!("the ticker of `{call}` ticks on when the function has returned"),
+    };
+    let mut finding = cx.finding(held.span(function), "nobody can stop it", message);
+    finding.why =
+        "with this module's `go` line the runtime keeps a ticker until it is stopped, and \
+                   `time.Tick` gives nothing to stop it with"
+            .to_owned();
+    finding.help = match again {
+        true => "make one `time.NewTicker` before the loop and `defer` its `Stop`, or use \
+                 `time.After` for a wait that is meant to begin anew"
+            .to_owned(),
+        false => "`time.NewTicker`, and `defer` its `Stop`".to_owned(),
+    };
+    Some(finding)
+}
+
+/// `case <-time.After(d)` in a loop, when another case is taken.
+fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
+    let file = function.file;
+    let cfg = &function.body(held.at.body).cfg;
+    if held.name.is_some() || !cfg.reaches(held.at.step, held.at.step) {
+        return None;
+    }
+    let (select, own) = arm(cx, function, held)?;
+    let entered = cfg.step_of_stmt(select)?;
+    let others = cfg.edges_of(cfg.block_of(entered)).iter().filter_map(|edge| match edge.kind {
+        EdgeKind::Arm(_, index) if index != own => Some(edge.to),
+        _ => None,
+    });
+    let others: Vec<BlockId> = others.collect();
+    let again = others.iter().any(|&block| comes_to(cfg, block, held.at.step));
+    let long = wait(function, held.call).is_none_or(|wait| wait > SOON);
+    if others.is_empty() || !(again || long) {
+        return None;
+    }
+    let call = function.text(held.call);
+    let message = match again {
+        true => format!("each turn that another case ends leaves the timer of `{call}` behind"),
+        false => format!("the timer of `{call}` stays when another case ends this loop"),
+    };
+    let mut finding = cx.finding(held.span(function), "stays until it fires", message);
+    finding.confidence = finding.confidence.min(Confidence::Medium);
+    finding.labels.push(Label {
+        location: cx.location(file.stmt(select).span),
+        role: Role::Left,
+        message: "another case can be chosen".to_owned(),
+    });
+    finding.why = "with this module's `go` line the runtime keeps a timer until it fires or is \
+                   stopped, and nobody has this one to stop it"
+        .to_owned();
+    finding.help =
+        "one `time.NewTimer` before the loop, `Reset` in each turn, and a deferred `Stop`"
+            .to_owned();
+    Some(finding)
+}
+
+/// The `select` that receives from what the call gives, and the case that does.
+fn arm(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<(StmtId, u32)> {
+    let file = function.file;
+    let parents = file.parents(Node::Decl(cx.declared().decl));
+    let mut around = parents.around(Node::Expr(held.call));
+    let comm = around.find_map(|node| match node {
+        Node::Stmt(stmt) => Some(stmt),
+        _ => None,
+    })?;
+    let Some(Node::Stmt(select)) = parents.of(Node::Stmt(comm)) else { return None };
+    let StmtKind::Select(clauses) = &file.stmt(select).kind else { return None };
+    let index = clauses.iter().position(|clause| clause.comm == Some(comm))?;
+    Some((select, index as u32))
+}
+
+/// How long a timer waits, in nanoseconds, if that is a constant.
+fn wait(function: &Function<'_>, call: ExprId) -> Option<i128> {
+    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    function.info.constant(*args.first()?)?.as_int()
+}
+
+fn comes_to(cfg: &Cfg, block: BlockId, step: StepId) -> bool {
+    !cfg.search(Start::Block(block), (), &mut To(step)).is_empty()
+}
+
+struct To(StepId);
+
+impl Walk for To {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if step == self.0 { Passing::Found } else { Passing::On(()) }
+    }
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        false
+    }
+}
