@@ -1,10 +1,10 @@
 //! Timers that nobody has a name for: `time.Tick`, and what a `select` in a loop waits on.
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{BlockId, Cfg, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
 use crate::rules::FunctionCx;
 use crate::rules::held::Held;
-use crate::summary::Function;
+use crate::summary::{At, Function};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Constant waits up to this long, in nanoseconds, are of no interest once the loop has ended.
@@ -22,8 +22,9 @@ pub fn check(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> O
 fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
     let cfg = &function.body(held.at.body).cfg;
     let again = cfg.reaches(held.at.step, held.at.step);
-    let escapes = cfg.escapes(held.at.step, &|_| false);
-    if escapes.is_empty() && !again {
+    let leaves =
+        !cfg.search(Start::After(held.at.step), (), &mut Leave { function, held }).is_empty();
+    if !leaves && !again {
         return None;
     }
     let call = function.text(held.call);
@@ -110,6 +111,35 @@ fn wait(function: &Function<'_>, call: ExprId) -> Option<i128> {
 
 fn comes_to(cfg: &Cfg, block: BlockId, step: StepId) -> bool {
     !cfg.search(Start::Block(block), (), &mut To(step)).is_empty()
+}
+
+/// A walk to the exits; a loop over the ticks themselves has no end of its own.
+struct Leave<'w, 'a> {
+    function: &'w Function<'a>,
+    held: &'w Held<'w>,
+}
+
+impl Walk for Leave<'_, '_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
+        Passing::On(())
+    }
+
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        let EdgeKind::Done(stmt) = edge.kind else { return Some(()) };
+        let StmtKind::Range { subject, .. } = self.function.file.stmt(stmt).kind else {
+            return Some(());
+        };
+        let cfg = &self.function.body(self.held.at.body).cfg;
+        let step = cfg.step_of_stmt(stmt)?;
+        let places = self.function.places(At { body: self.held.at.body, step }, subject);
+        (!places.may_be(&self.held.whole())).then_some(())
+    }
+
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
 }
 
 struct To(StepId);
