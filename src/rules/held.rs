@@ -157,9 +157,10 @@ impl Held<'_> {
 
     /// The thing itself: the result, or the field of it that has to be ended.
     pub fn thing(&self) -> Place {
-        let mut place = self.whole();
-        place.path.extend(self.fact.place.field.as_deref().map(Symbol::new));
-        place
+        match &self.fact.place.field {
+            Some(field) => self.whole().field(Symbol::new(field)),
+            None => self.whole(),
+        }
     }
 
     /// The thing as the code writes it.

@@ -78,6 +78,12 @@ impl Place {
         Place { root, path: FieldPath::default() }
     }
 
+    /// A field of it.
+    pub fn field(mut self, name: Symbol) -> Place {
+        self.path.extend(&[name]);
+        self
+    }
+
     /// Whether `self` is `outer` or a part of it.
     pub fn is_within(&self, outer: &Place) -> bool {
         self.root == outer.root && self.path.starts_with(&outer.path)
