@@ -17,6 +17,7 @@ mod unserved;
 
 use crate::diagnostic::Finding;
 use crate::index::{Callee, Def, ObjectKind};
+use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Span;
@@ -105,6 +106,7 @@ fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
                 Some(Node::Expr(call)) => {
                     matches!(scene.info.callee(call), Callee::Func(func) if *func == cx.func)
                         && scene.literal_around(node).is_none()
+                        && loops_around(&scene, node).is_empty()
                         && !matches!(scene.parent(Node::Expr(call)), Some(Node::Stmt(stmt))
                             if matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_)))
                 }

@@ -59,7 +59,8 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
                     continue;
                 }
                 match deed {
-                    Deed::Send | Deed::GuardedSend | Deed::Close => return None,
+                    Deed::Send | Deed::GuardedSend => return None,
+                    Deed::Close if matches!(channel.step(at), Step::Defer(_)) => return None,
                     Deed::Literal(How::Go, _) | Deed::Function(How::Go, _) if inner.receives => {
                         return None;
                     }
@@ -136,6 +137,9 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
                 let Some(condition) = condition(edge.kind) else { return false };
                 locals_in(function, Node::Expr(condition)).into_iter().any(|local| {
                     function.owner(local) != Some(body)
+                        && !function
+                            .definitions_of(local)
+                            .any(|definition| definition.at.is_some_and(|at| at.body == body))
                         && function.definitions_of(local).any(|definition| {
                             definition.at.is_some_and(|at| {
                                 at.body == self.channel.owner
@@ -472,9 +476,9 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         let started = self.cfg().step(sender.step).span(file);
         let sent_at = sender.volume.sent_at;
         let here = cx.location(started);
-        let inside = |at: &Location| {
-            at.file == here.file && file.decl(cx.declared().decl).span.contains(at.span)
-        };
+        // A function of another package is told of by whoever calls it.
+        let files = &cx.index().package(cx.package.package).files;
+        let inside = |at: &Location| files.iter().any(|(file, _)| *file == at.file);
         let primary = sent_at.filter(inside).unwrap_or(here);
         let room = match self.made.capacity {
             0 => "unbuffered".to_owned(),
@@ -660,7 +664,12 @@ impl Walk for Leave<'_, '_, '_, '_> {
             }
         }
         let deeds = abandoned.channel.deeds_at(abandoned.at(step));
-        if deeds.iter().any(|deed| abandoned.channel.inner(deed).receives) {
+        // Who closes it has no send to wait for, and a function may receive all or nothing.
+        let ends = deeds.iter().any(|deed| {
+            let inner = abandoned.channel.inner(deed);
+            inner.receives && !inner.may_leave || matches!(deed, Deed::Close)
+        });
+        if ends {
             return Passing::Drop;
         }
         let ranges = matches!(abandoned.cfg().step(step), Step::Next(_));

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::flow::{Cfg, Edge, Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
 use crate::rules::FunctionCx;
-use crate::rules::evidence::conditions::{Conditions, Decided, locals_in};
+use crate::rules::evidence::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::runs::{How, runs};
 use crate::rules::scene::Scene;
 use crate::source::Location;
@@ -48,6 +48,8 @@ pub(super) struct Volume {
     pub sends: u8,
     /// Whether it receives.
     pub receives: bool,
+    /// Whether it receives only if nothing else comes first, and can return without.
+    pub may_leave: bool,
     /// Whether it closes.
     pub closes: bool,
     /// Whether after some send none follows.
@@ -303,6 +305,9 @@ impl<'s, 'a> Channel<'s, 'a> {
                 volume.sent_at = volume.sent_at.or(sent_here);
             }
         }
+        if volume.receives {
+            volume.may_leave = self.may_leave(body);
+        }
         if sends.is_empty() {
             return volume;
         }
@@ -317,6 +322,36 @@ impl<'s, 'a> Channel<'s, 'a> {
         volume
     }
 
+    /// Whether an arm of a `select` leads out of a body that receives in another arm of it, and in
+    /// no other place.
+    fn may_leave(&self, body: BodyId) -> bool {
+        let cfg = &self.read.function.body(body).cfg;
+        let receives: Vec<StepId> = cfg
+            .steps()
+            .filter(|&step| {
+                self.deeds_at(At { body, step })
+                    .iter()
+                    .any(|deed| matches!(deed, Deed::Receive) || self.inner(deed).receives)
+            })
+            .collect();
+        let all_arms = receives.iter().all(|&step| matches!(cfg.step(step), Step::Comm(_)));
+        let paths = cfg.search(Start::Entry, (), &mut Around { sends: &receives });
+        all_arms
+            && paths.iter().any(|path| {
+                matches!(path.end, PathEnd::Exit(_, Exit::Return(_) | Exit::End))
+                    && path.decisions().any(|kind| matches!(kind, EdgeKind::Arm(..)))
+                    && !path
+                        .decisions()
+                        .filter_map(condition)
+                        .any(|asked| mentions_any(&self.read, Node::Expr(asked), &self.aliases))
+            })
+    }
+
+    /// What a step is.
+    pub fn step(&self, at: At) -> Step {
+        self.read.function.step(at)
+    }
+
     /// What a deed comes to, literals and functions followed.
     pub fn inner(&self, deed: &Deed) -> Volume {
         match deed {
@@ -327,7 +362,7 @@ impl<'s, 'a> Channel<'s, 'a> {
     }
 }
 
-/// Looks for ways around all sends.
+/// Looks for ways around some steps.
 struct Around<'a> {
     sends: &'a [StepId],
 }
