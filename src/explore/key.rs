@@ -15,8 +15,18 @@ use crate::explore::value::{ObjectId, Term, Value};
 use crate::program::Program;
 use crate::program::code::Op;
 
-/// The key of a state, and which objects can still be reached in it.
-pub(super) fn key(program: &Program, terms: &Terms, state: &State) -> (u128, Vec<bool>) {
+/// What a walk through a state tells.
+pub(super) struct Seen {
+    /// The key.
+    pub key: u128,
+    /// Which objects can still be reached.
+    pub reached: Vec<bool>,
+    /// Which of the facts speak of what can still be met.
+    pub facts: Vec<bool>,
+}
+
+/// Walks through a state.
+pub(super) fn key(program: &Program, terms: &Terms, state: &State) -> Seen {
     let mut walk = Walk {
         program,
         terms,
@@ -39,13 +49,13 @@ pub(super) fn key(program: &Program, terms: &Terms, state: &State) -> (u128, Vec
         next += 1;
         walk.entry(state.heap.entry(id));
     }
-    walk.facts();
+    let facts = walk.facts();
     let doubts = state.doubts;
     walk.hash.add(
         u64::from(doubts.failed_test) | u64::from(doubts.inexact) << 1 | u64::from(doubts.cut) << 2,
     );
     let reached = walk.numbers.iter().map(|&number| number != 0).collect();
-    (walk.hash.finish(), reached)
+    Seen { key: walk.hash.finish(), reached, facts }
 }
 
 #[derive(Clone, Copy)]
@@ -276,10 +286,12 @@ impl Walk<'_> {
     }
 
     /// What was decided about unknowns that can still be met, in any order.
-    fn facts(&mut self) {
+    fn facts(&mut self) -> Vec<bool> {
         let mut sum = Hash { low: 0, high: 0 };
+        let mut met = Vec::with_capacity(self.state.facts.len());
         for &(term, value) in self.state.facts.iter() {
-            if !self.is_met(Value::Term(term)) {
+            met.push(self.is_met(Value::Term(term)));
+            if met.last() == Some(&false) {
                 continue;
             }
             let outer = std::mem::take(&mut self.hash);
@@ -291,6 +303,7 @@ impl Walk<'_> {
         }
         self.hash.add(sum.low);
         self.hash.add(sum.high);
+        met
     }
 
     fn is_met(&self, value: Value) -> bool {

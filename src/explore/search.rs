@@ -209,13 +209,17 @@ impl Search<'_> {
         if self.root.ends_process && state.process(GoroutineId(0)).is_none() {
             return None;
         }
-        let (key, reached) = key::key(self.machine.program, &self.machine.terms, &state);
+        let seen = key::key(self.machine.program, &self.machine.terms, &state);
         let next = self.nodes.len() as u32;
-        let node = *self.seen.entry(key).or_insert(next);
+        let node = *self.seen.entry(seen.key).or_insert(next);
         if node == next {
             self.forget_dead(&mut state);
-            self.forget_facts(&mut state, &reached);
-            state.heap.keep(|id| reached[id.0 as usize]);
+            if seen.facts.contains(&false) {
+                // Nobody will ask, and the numbers of what they speak of are used again.
+                let mut met = seen.facts.iter();
+                Rc::make_mut(&mut state.facts).retain(|_| met.next() == Some(&true));
+            }
+            state.heap.keep(|id| seen.reached[id.0 as usize]);
             let node = Node {
                 parent,
                 by,
@@ -230,15 +234,6 @@ impl Search<'_> {
             self.queue.push(Entry { cost, node: next, state });
         }
         Some(node)
-    }
-
-    /// Drops what was decided about objects that are not kept: their numbers are used again.
-    fn forget_facts(&self, state: &mut State, reached: &[bool]) {
-        let terms = &self.machine.terms;
-        let kept = |term| terms.objects(Value::Term(term)).iter().all(|id| reached[id.0 as usize]);
-        if !state.facts.iter().all(|&(term, _)| kept(term)) {
-            Rc::make_mut(&mut state.facts).retain(|&(term, _)| kept(term));
-        }
     }
 
     /// Clears the variables that nobody reads any more: what they refer to is not kept.

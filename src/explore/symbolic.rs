@@ -357,11 +357,12 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies a decision to the whole state.
-    pub(super) fn decide(&mut self, state: &mut State, decision: Decision) {
+    /// Applies a decision to the whole state. False if it contradicts what was decided before.
+    pub(super) fn decide(&mut self, state: &mut State, decision: Decision) -> bool {
         match decision {
             Decision::Holds(term, value) => {
                 std::rc::Rc::make_mut(&mut state.facts).push((term, value));
+                true
             }
             Decision::Is(id, by) => {
                 // Which terms change is found first, as both closures look at the terms.
@@ -377,23 +378,53 @@ impl Machine<'_> {
                     &concerns,
                 );
                 self.terms = cell.into_inner();
-                self.replace_in_facts(state, id, by);
+                self.replace_in_facts(state, id, by)
             }
         }
     }
 
-    fn replace_in_facts(&mut self, state: &mut State, id: u32, by: Value) {
-        let terms = &mut self.terms;
-        if !state.facts.iter().any(|&(term, _)| terms.mentions(Value::Term(term), id)) {
-            return;
+    /// Says what was decided about the unknown `id` of the value that it turned out to be; what
+    /// follows from that value alone is said no more. False if it does not agree with the value.
+    fn replace_in_facts(&mut self, state: &mut State, id: u32, by: Value) -> bool {
+        if !state.facts.iter().any(|&(term, _)| self.terms.mentions(Value::Term(term), id)) {
+            return true;
         }
-        for (term, value) in std::rc::Rc::make_mut(&mut state.facts) {
-            if let Value::Term(new) = terms.replace(Value::Term(*term), id, by) {
-                *term = new;
+        let mut facts = Vec::with_capacity(state.facts.len());
+        let known = std::mem::take(&mut state.facts);
+        for &(term, value) in known.iter() {
+            if !self.terms.mentions(Value::Term(term), id) {
+                facts.push((term, value));
+                continue;
             }
-            *value = terms.replace(*value, id, by);
+            let Value::Term(term) = self.terms.replace(Value::Term(term), id, by) else { continue };
+            let value = self.terms.replace(value, id, by);
+            match self.follows(state, term).or_else(|| fact(&facts, term)) {
+                Some(known) if known == value => {}
+                Some(Value::Bool(_) | Value::Int(_)) => return false,
+                _ => facts.push((term, value)),
+            }
+        }
+        state.facts = std::rc::Rc::new(facts);
+        true
+    }
+
+    /// The value that a term has whatever is still unknown.
+    fn follows(&self, state: &State, term: TermId) -> Option<Value> {
+        let Term::Binary(op, left, right) = self.terms.get(term) else { return None };
+        match (op, left, right) {
+            (Operator::Eq, ..) => self.equal(state, left, right).map(Value::Bool),
+            (
+                Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge,
+                Value::Int(left),
+                Value::Int(right),
+            ) => Some(Value::Bool(compare(op, left, right))),
+            _ => None,
         }
     }
+}
+
+fn fact(facts: &[(TermId, Value)], term: TermId) -> Option<Value> {
+    facts.iter().find(|&&(known, _)| known == term).map(|&(_, value)| value)
 }
 
 /// A channel that other code sends on, receives from and closes.

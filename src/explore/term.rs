@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::explore::value::{ObjectId, Term, TermId, Value};
+use crate::explore::value::{Term, TermId, Value};
 
 /// All terms of an exploration.
 #[derive(Debug, Default)]
@@ -40,17 +40,6 @@ impl Terms {
     /// Whether a term over these operands is still kept.
     pub fn keeps(&self, operands: &[Value]) -> bool {
         operands.iter().all(|&value| self.depth(value) < MAX_DEPTH)
-    }
-
-    /// The objects that `value` speaks of.
-    pub fn objects(&self, value: Value) -> Vec<ObjectId> {
-        match value {
-            Value::Term(term) => {
-                let operands = self.get(term).operands();
-                operands.into_iter().flatten().flat_map(|v| self.objects(v)).collect()
-            }
-            other => other.object().into_iter().collect(),
-        }
     }
 
     /// Whether `value` is, or speaks of, the unknown `id`.

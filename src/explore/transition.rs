@@ -59,7 +59,9 @@ impl Machine<'_> {
         let id = state.processes[index].id;
         match step {
             Step::Decide(decision) => {
-                self.decide(state, decision);
+                if !self.decide(state, decision) {
+                    return Err(Stop::End);
+                }
                 let process = Rc::make_mut(&mut state.processes[index]);
                 if let Some(pending) = &process.pending
                     && matches!(pending.operation, Operation::Decide(_))
