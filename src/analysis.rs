@@ -291,7 +291,8 @@ impl Run<'_> {
             .into_par_iter()
             .map(|root| {
                 let place = || self.display(explorer.file_of(root));
-                guarded("stuck", place, |findings| findings.extend(explorer.explore(root)))
+                let test = self.snapshot.files[explorer.file_of(root).0 as usize].test;
+                guarded("stuck", place, |findings| findings.extend(explorer.explore(root, test)))
             })
             .collect()
     }

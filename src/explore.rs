@@ -76,6 +76,8 @@ pub struct Limits {
     pub instructions: u32,
     /// States of one root.
     pub states: usize,
+    /// States of one root in which something unknown was decided.
+    pub decisions: usize,
 }
 
 impl Default for Limits {
@@ -88,6 +90,7 @@ impl Default for Limits {
             known_iterations: 40,
             instructions: 6_000,
             states: 20_000,
+            decisions: 1_000,
         }
     }
 }
@@ -101,7 +104,7 @@ pub enum Bound {
     Goroutines,
     /// Deferred calls of one frame.
     Defers,
-    /// [`Limits::states`]
+    /// [`Limits::states`] or [`Limits::decisions`]
     States,
 }
 

@@ -128,7 +128,8 @@ impl Program {
         })
     }
 
-    /// Whether nothing of the package has run when the function begins: `main` and tests.
+    /// Whether nothing of the package has run when the function begins: `main`, tests
+    /// and examples.
     pub fn is_entry(&self, id: FuncId) -> bool {
         let func = self.func(id);
         let name = func.symbol.as_str();
@@ -143,6 +144,7 @@ impl Program {
         };
         func.receiver.is_none()
             && (name == "main"
+                || name.starts_with("Example") && func.params.is_empty()
                 || ["Test", "Benchmark", "Fuzz"].iter().any(|p| name.starts_with(p)) && testing())
     }
 }

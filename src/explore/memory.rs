@@ -524,10 +524,12 @@ impl Machine<'_> {
         value: Value,
     ) {
         let Some(id) = base.object() else {
+            self.escape(state, index);
             self.escape(state, value);
             return;
         };
         if state.heap.is_external(id) {
+            self.escape(state, index);
             self.escape(state, value);
         }
         if let &Object::Cell(inner) = state.heap.get(id)
@@ -556,10 +558,14 @@ impl Machine<'_> {
                 None if items.len() < MAX_ITEMS => items.push((index, value)),
                 None => {
                     state.doubts.inexact = true;
+                    self.escape(state, index);
                     self.escape(state, value);
                 }
             },
-            _ => self.escape(state, value),
+            _ => {
+                self.escape(state, index);
+                self.escape(state, value);
+            }
         }
     }
 

@@ -64,7 +64,7 @@ fn goroutine(machine: &Machine<'_>, state: &State, at: usize) -> Option<Goroutin
         waits_for: waits_for(&pending.operation),
         resources,
         holds: holds(state, process.id),
-        inexact: ids.iter().any(|&id| is_inexact(machine, state, id)),
+        inexact: ids.iter().any(|&id| machine.is_inexact(state, id)),
         external: ids.iter().any(|&id| state.heap.is_external(id)),
     })
 }
@@ -169,16 +169,6 @@ fn holds(state: &State, by: GoroutineId) -> Vec<(u32, Site)> {
         holds.extend(held.iter().filter(|held| held.by == by).map(|held| (id.0, held.at)));
     }
     holds
-}
-
-/// Whether a count is not known well enough to rely on.
-fn is_inexact(machine: &Machine<'_>, state: &State, id: ObjectId) -> bool {
-    match state.heap.get(id) {
-        Object::WaitGroup { exact, shrunk, .. } => {
-            !exact || shrunk.is_some_and(|count| !machine.large.contains(&count))
-        }
-        _ => false,
-    }
 }
 
 /// The path to a state, from the root.

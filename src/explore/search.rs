@@ -90,6 +90,8 @@ pub(super) struct Search<'p> {
     seen: FxHashMap<u128, u32>,
     queue: BinaryHeap<Entry>,
     found: FxHashSet<(Site, Site)>,
+    /// States in which something was decided.
+    decisions: usize,
     out: Exploration,
 }
 
@@ -102,6 +104,7 @@ pub(super) fn run(program: &Program, root: Root, limits: &Limits) -> Exploration
         seen: FxHashMap::default(),
         queue: BinaryHeap::new(),
         found: FxHashSet::default(),
+        decisions: 0,
         out: Exploration::default(),
     };
     search.explore();
@@ -122,7 +125,8 @@ impl Search<'_> {
             0,
         );
         while let Some(entry) = self.queue.pop() {
-            if self.nodes.len() >= self.machine.limits.states {
+            let limits = self.machine.limits;
+            if self.nodes.len() >= limits.states || self.decisions >= limits.decisions {
                 self.cut(Bound::States);
                 break;
             }
@@ -230,6 +234,7 @@ impl Search<'_> {
                 waiting: Vec::new(),
                 cut: false,
             };
+            self.decisions += usize::from(matches!(event, Event::Decided(..)));
             self.nodes.push(node);
             self.queue.push(Entry { cost, node: next, state });
         }

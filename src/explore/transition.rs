@@ -281,6 +281,10 @@ impl Machine<'_> {
                 }
             }
             Operation::Add(group, delta) => self.add(state, group, delta),
+            // Whoever passes a counter that is not exact may do so too early.
+            Operation::Wait { group, of: None } => {
+                state.doubts.inexact |= self.is_inexact(state, group);
+            }
             Operation::Wait { of: Some(of), .. } => {
                 if let &Object::Group { context: Some(context), .. } = state.heap.get(of) {
                     self.cancel(state, context, None);
@@ -348,6 +352,16 @@ impl Machine<'_> {
         self.deliver(state, Rc::make_mut(&mut shared), results, want);
         state.processes[index] = shared;
         Ok(())
+    }
+
+    /// Whether a count is not known well enough to rely on.
+    pub(super) fn is_inexact(&self, state: &State, id: ObjectId) -> bool {
+        match state.heap.get(id) {
+            Object::WaitGroup { exact, shrunk, .. } => {
+                !exact || shrunk.is_some_and(|count| !self.large.contains(&count))
+            }
+            _ => false,
+        }
     }
 
     fn add(&mut self, state: &mut State, group: ObjectId, delta: Value) {

@@ -81,8 +81,8 @@ impl<'a> Explorer<'a> {
         self.program.func(root).file
     }
 
-    /// What is found from one root.
-    pub fn explore(&self, root: FuncId) -> Vec<Finding> {
+    /// What is found from one root. `test` says whether it belongs to a test.
+    pub fn explore(&self, root: FuncId, test: bool) -> Vec<Finding> {
         let closed = self.program.is_entry(root);
         let ends_process = closed && self.program.func(root).symbol.as_str() == "main";
         let start = Root { func: root, closed, ends_process };
@@ -91,7 +91,7 @@ impl<'a> Explorer<'a> {
         let limits = Limits::default();
         let states = if closed { limits.states } else { OPEN_STATES };
         let exploration = explore::explore(&self.program, start, &Limits { states, ..limits });
-        let story = tell::Story { program: &self.program, files: &self.files, root };
+        let story = tell::Story { program: &self.program, files: &self.files, root, test };
         exploration
             .stuck
             .iter()
