@@ -27,6 +27,15 @@ impl Machine<'_> {
             process.frame().values.push(value);
             return Ok(());
         }
+        if let Value::Unknown(_) = is {
+            // The question has no identity: it cannot be decided, so neither is its answer.
+            let value = state.unknown(ty);
+            let frame = process.frame();
+            frame.pop();
+            frame.values.push(value);
+            frame.values.push(is);
+            return Ok(());
+        }
         let is = self.truth(state, is)?;
         let value = if is { typed(value, ty) } else { self.zero(state, ty, false) };
         let frame = process.frame();
@@ -64,7 +73,9 @@ impl Machine<'_> {
                     match self.member(state, value, name) {
                         Ok(Member::Method(..) | Member::Lib(_)) => {}
                         Ok(Member::Value(_)) | Err(_) => return Value::Bool(false),
-                        Ok(Member::Unknown) => return state.unknown(TypeId::BOOL),
+                        Ok(Member::Unknown) => {
+                            return self.term(state, Term::IsType(value, ty), TypeId::BOOL);
+                        }
                     }
                 }
                 Value::Bool(true)
@@ -82,14 +93,14 @@ impl Machine<'_> {
                             Some(wanted) if types.name_of(wanted).is_some() => {
                                 Value::Bool(types.name_of(wanted) == types.name_of(*made))
                             }
-                            Some(_) => state.unknown(TypeId::BOOL),
+                            Some(_) => self.term(state, Term::IsType(value, ty), TypeId::BOOL),
                             None if types.name_of(ty).is_some() => Value::Bool(false),
-                            None => state.unknown(TypeId::BOOL),
+                            None => self.term(state, Term::IsType(value, ty), TypeId::BOOL),
                         }
                     }
-                    _ => state.unknown(TypeId::BOOL),
+                    _ => self.term(state, Term::IsType(value, ty), TypeId::BOOL),
                 },
-                _ => state.unknown(TypeId::BOOL),
+                _ => self.term(state, Term::IsType(value, ty), TypeId::BOOL),
             },
         }
     }

@@ -237,6 +237,7 @@ impl Walk<'_> {
                 self.hash.add(4);
                 owner.iter().for_each(|held| self.held(held));
             }
+            Object::OpenLock => self.hash.add(24),
             Object::RwMutex { writer, readers, waiting } => {
                 self.hash.add(5 | u64::from(*waiting) << 8);
                 writer.iter().for_each(|held| self.held(held));

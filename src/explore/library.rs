@@ -120,8 +120,12 @@ impl Machine<'_> {
         let site = process.site();
         let first = call.args.first().copied();
         let operation = match (state.heap.get(id), known) {
-            (Object::Mutex(_), Known::Lock | Known::RLock) => Operation::Lock(id),
-            (Object::Mutex(_), Known::Unlock | Known::RUnlock) => Operation::Unlock(id),
+            (Object::Mutex(_) | Object::OpenLock, Known::Lock | Known::RLock) => {
+                Operation::Lock(id)
+            }
+            (Object::Mutex(_) | Object::OpenLock, Known::Unlock | Known::RUnlock) => {
+                Operation::Unlock(id)
+            }
             (Object::RwMutex { .. }, Known::Lock) => Operation::Lock(id),
             (Object::RwMutex { .. }, Known::Unlock) => Operation::Unlock(id),
             (Object::RwMutex { .. }, Known::RLock) => Operation::RLock(id),

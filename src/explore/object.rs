@@ -63,6 +63,8 @@ pub(super) enum Object {
     Cell(Value),
     Channel(Channel),
     Mutex(Option<Held>),
+    /// A lock that a caller outside what is explored held: whether it is held now is not known.
+    OpenLock,
     RwMutex {
         writer: Option<Held>,
         readers: Vec<Held>,
@@ -172,6 +174,7 @@ impl Object {
             Object::Cancel(id) | Object::Finish(_, id) => visit(Value::Ref(*id)),
             Object::Suspended(frames, _) => frames.iter().for_each(|frame| frame.values(visit)),
             Object::Mutex(_)
+            | Object::OpenLock
             | Object::RwMutex { .. }
             | Object::WaitGroup { .. }
             | Object::Once(_)
@@ -213,6 +216,7 @@ impl Object {
             self,
             Object::Channel(_)
                 | Object::Mutex(_)
+                | Object::OpenLock
                 | Object::RwMutex { .. }
                 | Object::WaitGroup { .. }
                 | Object::Once(_)

@@ -24,6 +24,7 @@ pub(super) fn stuck(
     let goroutines: Vec<Goroutine> =
         who.iter().filter_map(|&at| goroutine(&search.machine, state, at)).collect();
     let mut doubts = state.doubts;
+    doubts.shrunk = !search.machine.large.is_empty();
     doubts.inexact |= goroutines.iter().any(|goroutine| goroutine.inexact);
     Stuck { kind, goroutines, witness: witness(search, node), doubts }
 }

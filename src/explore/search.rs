@@ -314,6 +314,12 @@ impl Search<'_> {
             step => Event::Did(step),
         };
         if let Some(to) = self.add(next, Some(node), by, site, event, cost) {
+            if to == node && matches!(event, Event::Decided(..)) {
+                // The decision changed nothing: what comes after it is not known.
+                self.cut(Bound::Instructions);
+                self.nodes[node as usize].cut = true;
+                return;
+            }
             let edges = &mut self.nodes[node as usize].next;
             if !edges.contains(&to) {
                 edges.push(to);

@@ -103,6 +103,8 @@ pub struct Doubts {
     pub failed_test: bool,
     /// A number of iterations was cut, or a large count made small.
     pub inexact: bool,
+    /// A large number was taken for a small one: counts that are equal may look different.
+    pub shrunk: bool,
     /// A call was skipped because of a bound.
     pub cut: bool,
 }

@@ -262,6 +262,10 @@ impl Machine<'_> {
                 Object::Mutex(owner) => *owner = Some(held),
                 _ => {}
             },
+            // Who gives back what nobody here has taken was called with the lock held.
+            Operation::Unlock(lock) | Operation::RUnlock(lock) if is_free(state, lock) => {
+                *state.heap.get_mut(lock) = Object::OpenLock;
+            }
             Operation::Unlock(lock) => match state.heap.get_mut(lock) {
                 Object::Mutex(owner) => *owner = None,
                 Object::RwMutex { writer, .. } => *writer = None,
@@ -559,5 +563,14 @@ impl Machine<'_> {
         }
         state.processes.retain(|process| process.pending.is_some());
         Ok(())
+    }
+}
+
+/// Whether nobody is known to hold the lock.
+fn is_free(state: &State, lock: ObjectId) -> bool {
+    match state.heap.get(lock) {
+        Object::Mutex(owner) => owner.is_none(),
+        Object::RwMutex { writer, readers, .. } => writer.is_none() && readers.is_empty(),
+        _ => false,
     }
 }

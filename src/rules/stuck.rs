@@ -97,9 +97,12 @@ impl<'a> Explorer<'a> {
             .iter()
             .filter_map(|stuck| {
                 let verdict = judge::judge(stuck)?;
-                let mut finding = story.finding(stuck, &verdict);
-                finding.confidence = finding.confidence.min(EXPLORED);
-                Some(finding)
+                // `main` that waits for a context which never ends is meant to stay, as `select {}`.
+                let centre = &stuck.goroutines[verdict.centre];
+                if ends_process && centre.number == 0 && verdict.fault == judge::Fault::Context {
+                    return None;
+                }
+                Some(story.finding(stuck, &verdict))
             })
             .collect()
     }

@@ -263,7 +263,10 @@ impl Story<'_> {
 
     /// How much the claim rests on.
     fn confidence(&self, stuck: &Stuck, centre: &Goroutine) -> Confidence {
-        let doubtful = stuck.doubts.failed_test || self.asks_twice(stuck) || self.is_idle(stuck);
+        let counts = !matches!(centre.waits_for, WaitsFor::Lock | WaitsFor::RLock);
+        let miscounted = stuck.doubts.shrunk && counts;
+        let doubtful =
+            stuck.doubts.failed_test || miscounted || self.asks_twice(stuck) || self.is_idle(stuck);
         if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
         }
