@@ -80,18 +80,23 @@ pub struct Limits {
     pub decisions: usize,
 }
 
+impl Limits {
+    /// Enough for every kernel of GoKer.
+    pub const DEFAULT: Limits = Limits {
+        depth: 14,
+        recursion: 2,
+        goroutines: 8,
+        unknown_iterations: 2,
+        known_iterations: 40,
+        instructions: 6_000,
+        states: 20_000,
+        decisions: 1_000,
+    };
+}
+
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            depth: 14,
-            recursion: 2,
-            goroutines: 8,
-            unknown_iterations: 2,
-            known_iterations: 40,
-            instructions: 6_000,
-            states: 20_000,
-            decisions: 1_000,
-        }
+        Limits::DEFAULT
     }
 }
 

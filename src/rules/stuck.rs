@@ -86,11 +86,14 @@ impl<'a> Explorer<'a> {
         let closed = self.program.is_entry(root);
         let ends_process = closed && self.program.func(root).symbol.as_str() == "main";
         let start = Root { func: root, closed, ends_process };
-        // Where parameters may be anything most states are choices of values, and what is found is
-        // found early; where all begins in one state the schedules need the room.
-        let limits = Limits::default();
-        let states = if closed { limits.states } else { OPEN_STATES };
-        let exploration = explore::explore(&self.program, start, &Limits { states, ..limits });
+        let limits = if test {
+            TEST
+        } else if closed {
+            Limits::default()
+        } else {
+            OPEN
+        };
+        let exploration = explore::explore(&self.program, start, &limits);
         let story = tell::Story { program: &self.program, files: &self.files, root, test };
         exploration
             .stuck
@@ -102,14 +105,20 @@ impl<'a> Explorer<'a> {
                 if ends_process && centre.number == 0 && verdict.fault == judge::Fault::Context {
                     return None;
                 }
-                Some(story.finding(stuck, &verdict))
+                let mut finding = story.finding(stuck, &verdict);
+                finding.confidence = finding.confidence.min(EXPLORED);
+                Some(finding)
             })
             .collect()
     }
 }
 
-/// States of a root with parameters that are not known.
-const OPEN_STATES: usize = 3_000;
+/// Where parameters may be anything most states are choices of values, and what is found is found
+/// early; where all begins in one state the schedules need the room.
+const OPEN: Limits = Limits { states: 2_000, decisions: 600, ..Limits::DEFAULT };
+
+/// Of a test little is claimed that rests on a choice.
+const TEST: Limits = Limits { states: 4_000, decisions: 60, ..Limits::DEFAULT };
 
 struct Known {
     shares_loop_variables: bool,
