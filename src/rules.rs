@@ -29,9 +29,11 @@ mod request_shared_after_handoff;
 pub mod scene;
 pub mod selection;
 mod shared_after_timeout;
+mod signal_notify_unbuffered;
 mod stop_bound_too_early;
 pub mod stuck;
 mod timer_not_stopped;
+mod wait_ignores_context;
 pub mod watch;
 mod watch_closed_unchecked;
 mod watch_not_drained;
@@ -70,9 +72,11 @@ pub const ALL: &[Rule] = &[
     stuck::SELECT_NEVER_READY,
     stuck::SEND_WITHOUT_RECEIVER,
     shared_after_timeout::RULE,
+    signal_notify_unbuffered::RULE,
     stop_bound_too_early::RULE,
     timer_not_stopped::RULE,
     stuck::UNLOCK_MISSING,
+    wait_ignores_context::RULE,
     stuck::WAITGROUP_UNBALANCED,
     watch_closed_unchecked::RULE,
     watch_not_drained::RULE,
