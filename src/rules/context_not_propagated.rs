@@ -216,9 +216,11 @@ fn check_callers(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh) ->
     Some(finding)
 }
 
-/// The first call of the function in its package that has a context at hand.
+/// The first call of the function in its package that has a context at hand, if none comes after the
+/// end of one: that could not be made on the context that has ended.
 fn caller_with_context(cx: &FunctionCx<'_>) -> Option<(FuncId, ExprId, Own)> {
     let package = cx.index().package(cx.package.package);
+    let mut found = None;
     for func in &package.funcs {
         let file = cx.index().file_of(func.id);
         let DeclKind::Func(_) = &file.decl(func.decl).kind else { continue };
@@ -232,12 +234,24 @@ fn caller_with_context(cx: &FunctionCx<'_>) -> Option<(FuncId, ExprId, Own)> {
                 continue;
             }
             let caller = FunctionCx { package: cx.package, func: func.id };
-            if let Some(own) = calls_under_context(&caller, call) {
-                return Some((func.id, call, own));
+            if calls_after_the_end(&caller, call) {
+                return None;
+            }
+            if found.is_none() {
+                let own = calls_under_context(&caller, call);
+                found = own.map(|own| (func.id, call, own));
             }
         }
     }
-    None
+    found
+}
+
+/// Whether a call comes after the end of a context.
+fn calls_after_the_end(caller: &FunctionCx<'_>, call: ExprId) -> bool {
+    caller.summaries().read(caller.func).is_some_and(|read| {
+        let at = read.function.at_call(call);
+        at.is_some_and(|at| purpose::after_the_end(&read.function, at))
+    })
 }
 
 /// The context that a function has at hand where it makes a call, if nothing says that the call

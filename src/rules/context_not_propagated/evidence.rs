@@ -191,7 +191,8 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
                 continue;
             }
             let origin = cx.summaries().context(function, at, arg);
-            if origin.detached || origin.only().as_ref() != Some(&place) {
+            // What the callee bounds in time itself does not wait for long.
+            if origin.detached || origin.deadline || origin.only().as_ref() != Some(&place) {
                 continue;
             }
             if let Some(evidence) = waits_within(cx, &read, call, index, depth) {
