@@ -501,7 +501,10 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             "nobody is left to receive from `{name}` ({room}) when {owner} {leaves} {left_over}"
         );
         let mut finding = cx.package.finding(primary, "stays here", message);
-        finding.confidence = match is_test(scene) {
+        // A program's own functions mostly end with the process.
+        let package = cx.index().package(cx.package.package).name;
+        let brief = package.as_str() == "main" && self.channel.owner == BodyId::OWN;
+        finding.confidence = match is_test(scene) || brief {
             true => Confidence::Low,
             false => Confidence::Medium,
         };
