@@ -20,6 +20,8 @@ mod cancel_not_called;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
 mod evidence;
+mod filter;
+mod filter_order;
 mod handoff;
 mod header_after_handoff;
 pub mod held;
@@ -60,6 +62,7 @@ pub const ALL: &[Rule] = &[
     context_not_propagated::RULE,
     done_arm_does_not_leave::RULE,
     stuck::DOUBLE_LOCK,
+    filter_order::RULE,
     header_after_handoff::RULE,
     live_header_exposed::RULE,
     stuck::LOCK_HELD_WHILE_BLOCKED,

@@ -35,8 +35,9 @@ pub fn has_role(cx: &FunctionCx<'_>, ty: &Type, role: TypeRole) -> bool {
 
 /// The local variable that an expression is.
 pub fn variable(function: &Function<'_>, expr: ExprId) -> Option<LocalId> {
-    match function.info.resolve(function.file.unparen(expr)) {
-        Def::Local(local) => Some(*local),
+    let expr = function.file.unparen(expr);
+    match (&function.file.expr(expr).kind, function.info.resolve(expr)) {
+        (ExprKind::Ident(_), Def::Local(local)) => Some(*local),
         _ => None,
     }
 }
