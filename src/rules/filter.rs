@@ -216,16 +216,21 @@ fn writes_through(cx: &FunctionCx<'_>, ty: &Type, field: Option<Symbol>) -> Opti
     let methods = cx.index().package(object.package).methods(named.name);
     let others = methods.filter(|method| !OF_WRITERS.contains(&method.name.as_str()));
     others.into_iter().find_map(|method| {
-        let known = cx.summaries().of(method.id)?;
-        known.deeds.iter().find_map(|deed| {
-            let through = deed.place.root == Root::Receiver
-                && match (deed.place.path.first(), field) {
-                    (Some(first), Some(field)) => *first == field,
-                    (first, None) => first.is_some(),
-                    _ => false,
-                };
-            let writes = matches!(deed.act, Act::Touched(Part::Response | Part::ResponseHeader, _));
-            if through && writes { deed.trail.last().copied() } else { None }
+        let read = cx.summaries().read(method.id)?;
+        let function = &read.function;
+        function.bodies().find_map(|body| {
+            read.effects(body).effects.iter().find_map(|effect| {
+                let through = effect.place.root == Root::Receiver
+                    && match (effect.place.path.first(), field) {
+                        (Some(first), Some(field)) => *first == field,
+                        (first, None) => first.is_some(),
+                        _ => false,
+                    };
+                let writes =
+                    matches!(effect.act, Act::Touched(Part::Response | Part::ResponseHeader, _));
+                let span = function.step(effect.at).span(function.file);
+                (through && writes).then_some(Location { file: function.file_id, span })
+            })
         })
     })
 }
