@@ -9,6 +9,7 @@
 //! A rule that panics takes down its own answer on one function and nothing else: the panic
 //! becomes a note that names the rule and the file, and makes the run a failed one.
 
+mod fingerprint;
 mod guard;
 mod merge;
 mod parse;
@@ -107,6 +108,7 @@ pub fn analyze(
     let findings = merge::sorted(&display, findings);
     Report {
         files: report::files(snapshot, &findings),
+        fingerprints: fingerprint::fingerprints(snapshot, &trees, &findings),
         findings,
         notes: report::sorted_notes(notes),
         counts: Counts { suppressed, ..run.counts() },

@@ -3,7 +3,8 @@
 //! Findings go to standard output, byte for byte the same for the same input; notes, the summary
 //! with its time, and the progress bar go to standard error. Exit codes, whatever the format:
 //! 0 nothing found; 1 findings; 2 bad usage, something asked for could not be read, or an internal
-//! error, also when there are findings.
+//! error, also when there are findings; 3 with `--strict`, when something was skipped or not
+//! understood, also when there are findings.
 
 mod progress;
 mod settings;
@@ -17,6 +18,7 @@ use std::time::Instant;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use crate::analysis::{self, Report};
+use crate::diagnostic::Severity;
 use crate::project::{self, LoadOptions};
 use crate::rules::selection::nearest;
 use crate::{output, rules};
@@ -24,6 +26,7 @@ use settings::Settings;
 
 const FAILURE: u8 = 2;
 const FINDINGS: u8 = 1;
+const SKIPPED: u8 = 3;
 
 /// Finds goroutines left behind in Go source.
 #[derive(Parser)]
@@ -63,6 +66,9 @@ struct CheckArgs {
     /// How to print the findings
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
+    /// Write the findings to a file, too; may be given several times
+    #[arg(long, value_name = "FORMAT:PATH", value_parser = parse_target)]
+    output: Vec<Target>,
     /// Run these rules instead of the default ones: ids, groups, DEFAULT, ALL
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     select: Vec<String>,
@@ -72,6 +78,15 @@ struct CheckArgs {
     /// Show findings from this confidence on [default: medium; low for rules named in --select]
     #[arg(long, value_enum, value_name = "LEVEL")]
     min_confidence: Option<MinConfidence>,
+    /// The least severity of a finding that makes the exit code 1
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value = "note")]
+    fail_on: FailOn,
+    /// Exit with 0 even when there are findings
+    #[arg(long, conflicts_with = "fail_on")]
+    exit_zero: bool,
+    /// Exit with 3 when anything was skipped or has a syntax error
+    #[arg(long)]
+    strict: bool,
     /// Read no configuration file
     #[arg(long)]
     no_config: bool,
@@ -86,7 +101,7 @@ struct CheckArgs {
     jobs: Option<u16>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Format {
     /// The source with the story of the finding on it
     Human,
@@ -94,6 +109,81 @@ enum Format {
     Concise,
     /// One JSON document
     Json,
+    /// One JSON document for each finding, on a line of its own
+    Jsonl,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+    /// GitLab's code quality report
+    Gitlab,
+    /// Checkstyle's XML
+    Checkstyle,
+    /// JUnit's XML
+    Junit,
+    /// reviewdog's JSON
+    Rdjson,
+    /// Issues of Azure Pipelines
+    Azure,
+    /// Inspections of TeamCity
+    Teamcity,
+}
+
+impl Format {
+    fn write(self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Format::Human => output::write_human(report, out),
+            Format::Concise => output::write_concise(report, out),
+            Format::Json => output::write_json(report, out),
+            Format::Jsonl => output::write_json_lines(report, out),
+            Format::Sarif => output::write_sarif(report, out),
+            Format::Github => output::write_github(report, out),
+            Format::Gitlab => output::write_gitlab(report, out),
+            Format::Checkstyle => output::write_checkstyle(report, out),
+            Format::Junit => output::write_junit(report, out),
+            Format::Rdjson => output::write_rdjson(report, out),
+            Format::Azure => output::write_azure(report, out),
+            Format::Teamcity => output::write_teamcity(report, out),
+        }
+    }
+
+    /// Whether the notes are part of it; else they are told on standard error.
+    fn holds_notes(self) -> bool {
+        matches!(self, Format::Json | Format::Sarif)
+    }
+}
+
+/// A file that the findings are written to.
+#[derive(Clone)]
+struct Target {
+    format: Format,
+    path: PathBuf,
+}
+
+fn parse_target(text: &str) -> Result<Target, String> {
+    let (format, path) = text.split_once(':').ok_or("expected `FORMAT:PATH`")?;
+    let format = Format::from_str(format, false)?;
+    match path {
+        "" => Err("the path is missing".to_owned()),
+        path => Ok(Target { format, path: path.into() }),
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FailOn {
+    Error,
+    Warning,
+    Note,
+}
+
+impl FailOn {
+    fn severity(self) -> Severity {
+        match self {
+            FailOn::Error => Severity::Error,
+            FailOn::Warning => Severity::Warning,
+            FailOn::Note => Severity::Note,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -151,27 +241,49 @@ fn check(args: &CheckArgs) -> ExitCode {
         Ok(report) => report,
         Err(message) => return fail(&[message]),
     };
-    let code = match &report {
-        report if report.failed() => FAILURE,
-        report if !report.findings.is_empty() => FINDINGS,
-        _ => 0,
-    };
-    match args.format {
-        Format::Json => print(|out| output::write_json(&report, out), code),
-        Format::Concise => {
-            let code = print(|out| output::write_concise(&report, out), code);
-            tell(|out| output::write_notes(&report, out));
-            code
-        }
-        Format::Human => {
-            let code = print(|out| output::write_human(&report, out), code);
-            tell(|out| {
-                output::write_notes(&report, out)?;
-                output::write_summary(&report, start.elapsed(), out)
-            });
-            code
+    let code = exit_code(args, &report);
+    for target in &args.output {
+        if let Err(error) = write_file(target, &report) {
+            let path = target.path.display();
+            return fail(&[format!("--output: `{path}` cannot be written: {error}")]);
         }
     }
+    let code = print(|out| args.format.write(&report, out), code);
+    tell(|out| {
+        if !args.format.holds_notes() {
+            output::write_notes(&report, out)?;
+        }
+        if args.format == Format::Human {
+            output::write_summary(&report, start.elapsed(), out)?;
+        }
+        Ok(())
+    });
+    code
+}
+
+fn exit_code(args: &CheckArgs, report: &Report) -> u8 {
+    let severity = args.fail_on.severity();
+    let found = report.findings.iter().any(|finding| finding.severity >= severity);
+    match report {
+        report if report.failed() => FAILURE,
+        report if args.strict && report.skipped() => SKIPPED,
+        _ if found && !args.exit_zero => FINDINGS,
+        _ => 0,
+    }
+}
+
+/// Writes beside the file first, so that nobody ever reads half of one.
+fn write_file(target: &Target, report: &Report) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    let mut plain = anstream::StripStream::new(&mut bytes);
+    target.format.write(report, &mut plain)?;
+    let mut beside = target.path.clone().into_os_string();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    std::fs::write(&beside, bytes)?;
+    std::fs::rename(&beside, &target.path).inspect_err(|_| {
+        // The error of the renaming is the one to tell.
+        let _ = std::fs::remove_file(&beside);
+    })
 }
 
 fn load_options(args: &CheckArgs) -> Result<LoadOptions, String> {

@@ -5,19 +5,29 @@
 //! wanted. Text that comes from the outside (names, excerpts, messages that quote them) passes
 //! `visible` on its way, whatever the target, so that it can never steer a terminal or forge a line.
 
+mod annotations;
 mod concise;
+mod gitlab;
 mod human;
 mod json;
 mod notes;
 mod pages;
+mod rdjson;
+mod sarif;
 mod visible;
+mod xml;
 
+pub use annotations::{write_azure, write_github, write_teamcity};
 pub use concise::write as write_concise;
+pub use gitlab::write as write_gitlab;
 pub use human::write as write_human;
-pub use json::write as write_json;
+pub use json::{write as write_json, write_lines as write_json_lines};
 pub use notes::{write as write_notes, write_summary};
 pub use pages::{write_page, write_rules, write_rules_json};
+pub use rdjson::write as write_rdjson;
+pub use sarif::write as write_sarif;
 pub use visible::in_line;
+pub use xml::{write_checkstyle, write_junit};
 
 use crate::diagnostic::{Confidence, Severity};
 

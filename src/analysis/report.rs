@@ -11,6 +11,9 @@ use crate::source::{FileId, SourceText};
 pub struct Report {
     /// The findings, sorted by path and place.
     pub findings: Vec<Finding>,
+    /// What tells each of the findings again after edits elsewhere, in their order: no place and
+    /// no line is part of it.
+    pub fingerprints: Vec<String>,
     /// What could not be read or analysed, sorted by path and place.
     pub notes: Vec<Note>,
     /// How much was analysed.
@@ -47,6 +50,16 @@ impl Report {
     /// The file of a location of one of the findings.
     pub fn file(&self, id: FileId) -> &ReportFile {
         self.files.get(&id).expect("a report holds the files of its findings")
+    }
+
+    /// The fingerprint of the finding at `index`.
+    pub fn fingerprint(&self, index: usize) -> &str {
+        &self.fingerprints[index]
+    }
+
+    /// Whether something that was asked for was not analysed, or only around an error.
+    pub fn skipped(&self) -> bool {
+        !self.notes.is_empty()
     }
 
     /// Whether something failed that was asked for: exit code 2.

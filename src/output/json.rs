@@ -1,5 +1,5 @@
-//! One JSON document: the findings, the notes, and counts. It holds no time, so that equal input
-//! gives equal bytes.
+//! One JSON document: the findings, the notes, and counts; or one line for each finding. It holds no
+//! time, so that equal input gives equal bytes.
 //!
 //! Paths are relative to the working directory where possible. Lines and columns start at 1;
 //! `column` counts bytes and `column_utf16` UTF-16 code units.
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::analysis::Report;
-use crate::diagnostic::{Finding, Fix, Note, NoteKind, Role, Safety};
+use crate::diagnostic::{Fix, Label, Note, NoteKind, Role, Safety};
 use crate::output::{confidence_name, severity_name};
 use crate::rules::page;
 use crate::source::{Location, SourceText};
@@ -41,6 +41,8 @@ struct Diagnostic<'a> {
     why: &'a str,
     help: &'a str,
     fixes: Vec<JsonFix<'a>>,
+    /// Tells the finding again after edits elsewhere.
+    fingerprint: &'a str,
     /// The rule's page, from the root of straggler's repository.
     url: String,
 }
@@ -107,7 +109,7 @@ struct Summary {
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let document = Document {
         schema_version: SCHEMA_VERSION,
-        diagnostics: report.findings.iter().map(|finding| diagnostic(report, finding)).collect(),
+        diagnostics: (0..report.findings.len()).map(|index| diagnostic(report, index)).collect(),
         notes: report.notes.iter().map(note).collect(),
         missing_dependencies: &report.missing_dependencies,
         summary: summary(report),
@@ -116,8 +118,18 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn diagnostic<'a>(report: &'a Report, finding: &'a Finding) -> Diagnostic<'a> {
-    let label = |label: &'a crate::diagnostic::Label| JsonLabel {
+/// Writes each finding of `report` as one JSON document on a line of its own.
+pub fn write_lines(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for index in 0..report.findings.len() {
+        serde_json::to_writer(&mut *out, &diagnostic(report, index))?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn diagnostic<'a>(report: &'a Report, index: usize) -> Diagnostic<'a> {
+    let finding = &report.findings[index];
+    let label = |label: &'a Label| JsonLabel {
         place: place(report, label.location),
         role: role_name(label.role),
         message: &label.message,
@@ -133,6 +145,7 @@ fn diagnostic<'a>(report: &'a Report, finding: &'a Finding) -> Diagnostic<'a> {
         why: &finding.why,
         help: &finding.help,
         fixes: finding.fixes.iter().map(|each| fix(report, each)).collect(),
+        fingerprint: report.fingerprint(index),
         url: page::path(finding.rule),
     }
 }

@@ -159,3 +159,78 @@ fn output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_not() {
         assert_eq!(seen(&output), "exit 0\n", "straggler {args:?} into a closed pipe");
     }
 }
+
+const LEAK: &str = "package leak
+
+import \"context\"
+
+func F(ctx context.Context, run func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	if err := run(ctx); err != nil {
+		return err
+	}
+	cancel()
+	return nil
+}
+";
+
+#[test]
+fn the_exit_code_is_as_asked() {
+    let leaky = module(&[("leak.go", LEAK)]);
+    let code = |args: &[&str]| {
+        let output = straggler(leaky.path()).args(args).output().expect("straggler runs");
+        output.status.code().expect("an exit code")
+    };
+    assert_eq!(code(&[]), 1);
+    assert_eq!(code(&["--exit-zero"]), 0);
+    assert_eq!(code(&["--fail-on", "warning"]), 1);
+    assert_eq!(code(&["--strict"]), 1);
+    assert_eq!(code(&["--exit-zero", "nowhere.go"]), 2);
+    fs::write(leaky.path().join("broken.go"), "package leak\n\nfunc {\n").expect("a file");
+    assert_eq!(code(&[]), 1);
+    assert_eq!(code(&["--strict"]), 3);
+    assert_eq!(code(&["--strict", "nowhere.go"]), 2);
+}
+
+#[test]
+fn findings_are_written_to_files_besides() {
+    let leaky = module(&[("leak.go", LEAK)]);
+    let args = ["--output", "sarif:out.sarif", "--output", "concise:out.txt", "--format", "github"];
+    let output = straggler(leaky.path()).args(args).output().expect("straggler runs");
+    assert!(output.stdout.starts_with(b"::"), "{output:?}");
+    let text = fs::read_to_string(leaky.path().join("out.txt")).expect("a file");
+    assert!(text.starts_with("leak.go:8:3: ") && text.lines().count() == 1, "{text}");
+    let sarif = fs::read(leaky.path().join("out.sarif")).expect("a file");
+    let sarif: serde_json::Value = serde_json::from_slice(&sarif).expect("JSON");
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "cancel-not-called");
+    let names: Vec<_> = fs::read_dir(leaky.path()).expect("a directory").collect();
+    assert_eq!(names.len(), 4, "nothing else is left: {names:?}");
+    check(
+        leaky.path(),
+        &["--output", "concise:no/where.txt"],
+        "exit 2\n! error: --output: `no/where.txt` cannot be written: No such file or directory (os error 2)\n",
+    );
+    check(
+        leaky.path(),
+        &["--output", "concise"],
+        "exit 2\n! error: invalid value 'concise' for '--output <FORMAT:PATH>': expected `FORMAT:PATH`\n! \n! For more information, try '--help'.\n",
+    );
+}
+
+/// The fingerprint of the only finding in `files`.
+fn fingerprint(files: &[(&str, &str)]) -> String {
+    let dir = module(files);
+    let output = straggler(dir.path()).args(["--format", "jsonl"]).output().expect("it runs");
+    let finding: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one line");
+    finding["fingerprint"].as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn a_fingerprint_survives_edits_elsewhere_and_a_move_in_the_package() {
+    let before = fingerprint(&[("leak.go", LEAK)]);
+    let body = LEAK.split_once("func F").expect("a function").1;
+    let edited =
+        format!("package leak\n\nimport \"context\"\n\n// More.\nvar X = 1\n\nfunc F{body}");
+    assert_eq!(fingerprint(&[("moved.go", &edited)]), before);
+    assert_ne!(fingerprint(&[("leak.go", &LEAK.replace("func F", "func G"))]), before);
+}

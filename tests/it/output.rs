@@ -45,6 +45,7 @@ fn report(path: &str, text: &[u8], stuck: &str, labels: &[(&str, &str)]) -> Repo
     Report {
         findings: vec![finding],
         files: BTreeMap::from([(FileId(0), file)]),
+        fingerprints: vec!["00ff".to_owned()],
         counts: Counts { files: 1, packages: 1, generated: 0, suppressed: 0 },
         ..Report::default()
     }
@@ -178,10 +179,185 @@ fn json_has_bytes_and_utf16_columns() {
                 "replacement": "x",
             }],
         }],
+        "fingerprint": "00ff",
         "url": "rules/nil-channel.md",
     });
     assert_eq!(json["diagnostics"], serde_json::json!([expected]));
+    assert_eq!(json_of(output::write_json_lines, &report), expected);
     assert_eq!(json["summary"]["findings"], 1);
+}
+
+fn json_of(write: Writer, report: &Report) -> serde_json::Value {
+    let mut bytes = Vec::new();
+    write(report, &mut bytes).expect("a vector takes all");
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+/// A report whose path, message and labels hold what each of the formats uses for itself.
+fn hostile() -> Report {
+    let path = "a,b:c%;]'|[\n<&\">\u{1b}\u{202e}.go";
+    let mut report =
+        report(path, SERVE.as_bytes(), "ch <- g()", &[("return", "l,:%;]'|\n::error::")]);
+    report.findings[0].message = "m,:%;]'|[\r\n##vso[x](y)<&\">\u{1b}".to_owned();
+    report
+}
+
+#[test]
+fn commands_of_ci_servers_stay_on_one_line() {
+    check(
+        output::write_github,
+        &hostile(),
+        "::error file=a%2Cb%3Ac%25;]'|[%0A<&\">\\x1b\\u{202e}.go,line=5,endLine=5,col=14,endColumn=23,\
+         title=straggler%3A nil-channel::m,:%25;]'|[%0D%0A##vso[x](y)<&\">\\x1b%0A\
+         1. a,b:c%25;]'|[%0A<&\">\\x1b\\u{202e}.go:6: l,:%25;]'|%0A::error::%0A\
+         note: nobody receives from `ch`%0Ahelp: give `ch` a buffer of one\n",
+    );
+    check(
+        output::write_azure,
+        &hostile(),
+        "##vso[task.logissue type=error;sourcepath=a,b:c%AZP25%3B%5D'|[%0A<&\">\\x1b\\u{202e}.go;\
+         linenumber=5;columnnumber=14;code=nil-channel]m,:%AZP25%3B%5D'|[%0D%0A##vso[x%5D(y)<&\">\\x1b\n",
+    );
+    let mut bytes = Vec::new();
+    output::write_teamcity(&hostile(), &mut bytes).expect("a vector takes all");
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("##teamcity[inspectionType id='nil-channel' "), "{text}");
+    assert_eq!(
+        lines[1..],
+        [
+            "##teamcity[inspection typeId='nil-channel' message='m,:%;|]|'|||[|r|n##vso|[x|](y)<&\">\\x1b' \
+          file='a,b:c%;|]|'|||[|n<&\">\\x1b\\u{202e}.go' line='5' SEVERITY='ERROR']"
+        ]
+    );
+}
+
+#[test]
+fn xml_is_well_formed_whatever_the_names() {
+    check(
+        output::write_checkstyle,
+        &hostile(),
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<checkstyle version=\"4.3\">
+  <file name=\"a,b:c%;]&apos;|[ &lt;&amp;&quot;&gt;\u{fffd}\u{202e}.go\">
+    <error line=\"5\" column=\"14\" severity=\"error\" message=\"m,:%;]&apos;|[  ##vso[x](y)&lt;&amp;&quot;&gt;\u{fffd}\" source=\"straggler.nil-channel\"/>
+  </file>
+</checkstyle>
+",
+    );
+    check(
+        output::write_junit,
+        &report("a.go", SERVE.as_bytes(), "ch <- g()", &[("return", "leaves")]),
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<testsuites name=\"straggler\" tests=\"1\" failures=\"1\">
+  <testsuite name=\"straggler\" tests=\"1\" failures=\"1\">
+    <testcase classname=\"a.go\" name=\"nil-channel at line 5\">
+      <failure message=\"goroutine started here never ends\" type=\"nil-channel\">a.go:5: stays here
+a.go:6: leaves
+nobody receives from `ch`
+give `ch` a buffer of one</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+",
+    );
+    check(
+        output::write_junit,
+        &Report::default(),
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<testsuites name=\"straggler\" tests=\"1\" failures=\"0\">
+  <testsuite name=\"straggler\" tests=\"1\" failures=\"0\">
+    <testcase classname=\"straggler\" name=\"no findings\"/>
+  </testsuite>
+</testsuites>
+",
+    );
+}
+
+#[test]
+fn gitlab_and_reviewdog_get_what_they_ask_for() {
+    let report = report("a.go", SERVE.as_bytes(), "ch <- g()", &[("return", "leaves")]);
+    assert_eq!(
+        json_of(output::write_gitlab, &report),
+        serde_json::json!([{
+            "description": "goroutine started here never ends",
+            "check_name": "nil-channel",
+            "fingerprint": "00ff",
+            "severity": "critical",
+            "location": {"path": "a.go", "lines": {"begin": 5}},
+        }])
+    );
+    let range = |line, start, end| {
+        serde_json::json!({
+            "start": {"line": line, "column": start},
+            "end": {"line": line, "column": end},
+        })
+    };
+    assert_eq!(
+        json_of(output::write_rdjson, &report),
+        serde_json::json!({
+            "source": {"name": "straggler"},
+            "diagnostics": [{
+                "message": "goroutine started here never ends",
+                "location": {"path": "a.go", "range": range(5, 14, 23)},
+                "severity": "ERROR",
+                "code": {"value": "nil-channel"},
+                "suggestions": [{"range": range(5, 14, 23), "text": "x"}],
+                "related_locations": [
+                    {"message": "leaves", "location": {"path": "a.go", "range": range(6, 2, 8)}},
+                ],
+            }],
+        })
+    );
+}
+
+#[test]
+fn sarif_tells_the_story_as_a_code_flow() {
+    let sarif = json_of(output::write_sarif, &hostile());
+    let run = &sarif["runs"][0];
+    let result = &run["results"][0];
+    let rule = result["ruleIndex"].as_u64().expect("an index") as usize;
+    assert_eq!(run["tool"]["driver"]["rules"][rule]["id"], "nil-channel");
+    assert_eq!(run["tool"]["driver"]["rules"][rule]["name"], "NilChannel");
+    assert_eq!(result["partialFingerprints"]["straggler/v1"], "00ff");
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(
+        place["artifactLocation"]["uri"],
+        "a%2Cb%3Ac%25%3B%5D%27%7C%5B%0A%3C%26%22%3E%1B%E2%80%AE.go"
+    );
+    assert_eq!(place["region"]["snippet"]["text"], "ch <- g()");
+    // `[x](y)` would be a link.
+    let message = result["message"]["text"].as_str().expect("a text");
+    assert!(message.starts_with("M,:%;\\]'|\\[\r\n##vso\\[x\\](y)"), "{message}");
+    let flow = &result["codeFlows"][0]["threadFlows"][0]["locations"];
+    let lines: Vec<_> = flow
+        .as_array()
+        .expect("locations")
+        .iter()
+        .map(|step| &step["location"]["physicalLocation"]["region"]["startLine"])
+        .collect();
+    assert_eq!(lines, [6, 5]);
+    assert_eq!(
+        result["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"],
+        "x"
+    );
+}
+
+#[test]
+fn sarif_keeps_the_worst_of_very_many_findings() {
+    let mut report = report("a.go", SERVE.as_bytes(), "ch <- g()", &[]);
+    let mut mild = report.findings[0].clone();
+    mild.severity = Severity::Warning;
+    report.findings = vec![mild; 5000];
+    let worst = Finding { severity: Severity::Error, ..report.findings[0].clone() };
+    report.findings.push(worst);
+    report.fingerprints = vec!["00ff".to_owned(); 5001];
+    let sarif = json_of(output::write_sarif, &report);
+    let run = &sarif["runs"][0];
+    let results = run["results"].as_array().expect("results");
+    assert_eq!((results.len(), &results[4999]["level"]), (5000, &serde_json::json!("error")));
+    let notifications = &run["invocations"][0]["toolExecutionNotifications"];
+    assert_eq!(notifications[0]["message"]["text"], "1 more findings are not in this file.");
 }
 
 #[test]
