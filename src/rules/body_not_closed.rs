@@ -5,7 +5,7 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::index::Constant;
 use crate::rules::held::{self, Held, Lost, Way};
 use crate::rules::{Check, FunctionCx, Rule};
-use crate::summary::{Effect, Function, Root};
+use crate::summary::{Act, Effect, Function, Read, Root};
 use crate::syntax::{ExprId, ExprKind};
 
 /// The rule.
@@ -14,6 +14,9 @@ pub const RULE: Rule =
 
 /// The field of a response that has to be closed.
 const BODY: &str = "Body";
+
+/// The field of a response that holds the request that it answers.
+const REQUEST: &str = "Request";
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
@@ -31,7 +34,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         };
         if let Some((first, others)) = lost.split_first() {
             let mut finding = left_open(cx, function, &held, first, others);
-            if held::ends_with_context(cx, function, &held) {
+            if held::ends_with_context(cx, function, &held) || carries_request(&read, &held) {
                 finding.confidence = Confidence::Low;
             }
             findings.push(finding);
@@ -53,6 +56,16 @@ fn asks_for_header_only(function: &Function<'_>, held: &Held<'_>) -> bool {
     held::request(function, held, index).any(|made| match &file.expr(made).kind {
         ExprKind::Call { args, .. } => args.iter().any(|&arg| is_head(arg)),
         _ => false,
+    })
+}
+
+/// Whether what is returned of the response is the request in it: a round tripper of the program's
+/// own can use a response to carry a request, and gives it no body.
+fn carries_request(read: &Read<'_>, held: &Held<'_>) -> bool {
+    read.effects(held.at.body).effects.iter().any(|effect| {
+        matches!(effect.act, Act::Returned(_))
+            && matches!(effect.place.root, Root::Call(call, _) if call == held.call)
+            && effect.place.path.first().is_some_and(|field| field.as_str() == REQUEST)
     })
 }
 

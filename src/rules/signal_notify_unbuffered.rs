@@ -24,9 +24,11 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         for step in cfg.steps() {
             let Step::Call(call) = cfg.step(step) else { continue };
             let Some(channel) = registered(cx, function, call) else { continue };
+            let channel = function.file.unparen(channel);
             let places = function.places(At { body, step }, channel);
             let Some(Root::Made(made)) = places.only().map(|place| place.root) else { continue };
-            if is_unbuffered(function, made) {
+            // A channel made in the call itself is received by nobody: the signals are to be lost.
+            if channel != made && is_unbuffered(function, made) {
                 findings.push(unbuffered(cx, function, call, channel, made));
             }
         }

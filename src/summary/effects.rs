@@ -504,10 +504,17 @@ impl Extractor<'_, '_> {
         mode: Mode,
         sure: bool,
     ) {
-        let sure = sure && places.only().is_some();
-        for place in &places.list {
+        let mut open: Vec<(Place, bool)> = Vec::new();
+        let part_of = |place: &Place| {
             let mut place = place.clone();
             place.path.extend(path);
+            place
+        };
+        let is_only = places.only().is_some();
+        open.extend(places.list.iter().rev().map(|place| (part_of(place), sure && is_only)));
+        // A request that a loop derives from itself is its own original.
+        let mut copied: Vec<Place> = Vec::new();
+        while let Some((mut place, sure)) = open.pop() {
             if place.path.is_too_long() {
                 // Something is done to a part of a thing that has no name here.
                 place.path = place.path.shortened();
@@ -515,15 +522,18 @@ impl Extractor<'_, '_> {
                 continue;
             }
             self.found.push(Effect { at, place: place.clone(), act, mode, sure });
-            if matches!(act, Act::Touched(..) | Act::Captured | Act::Passed)
-                && let Some(original) = self.original(&place)
-            {
-                self.emit_with(at, &original, act, mode, sure);
-            }
             if act.escapes()
                 && let Some(literal) = self.literal_at(&place)
             {
                 self.run_literal(at, literal, None, Mode::Later, false);
+            }
+            if matches!(act, Act::Touched(..) | Act::Captured | Act::Passed)
+                && !copied.contains(&place)
+                && let Some(original) = self.original(&place)
+            {
+                let is_only = original.only().is_some();
+                open.extend(original.list.into_iter().rev().map(|place| (place, sure && is_only)));
+                copied.push(place);
             }
         }
     }

@@ -43,11 +43,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("codespan_reporting", &["output"]),
     ("indicatif", &["cli"]),
     ("memchr", &[]),
+    ("quick_xml", &["output"]),
     ("rayon", &["project", "analysis"]),
     ("rustc_hash", &[]),
     ("semver", &["catalog"]),
     ("serde", &["config", "catalog", "output"]),
     ("serde_json", &["output"]),
+    ("sha2", &["analysis"]),
     ("toml", &["config", "catalog"]),
     ("tree_sitter", &["syntax"]),
     ("tree_sitter_go", &["syntax"]),
@@ -57,7 +59,7 @@ const CRATES: &[(&str, &[&str])] = &[
 
 /// Parts of the standard library that only some rooms may know.
 const STD: &[(&str, &[&str])] = &[
-    ("std::fs", &["project", "cache"]),
+    ("std::fs", &["project", "cache", "cli"]),
     ("std::env", &["project", "cli"]),
     ("std::net", &[]),
     ("std::process", &["cli", "main"]),

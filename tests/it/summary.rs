@@ -445,6 +445,17 @@ func indirect(w http.ResponseWriter, req *http.Request) {
     w.Header().Set("a", "b")
     http.Error(w, "no", 500)
 }
+func derivesAgain(next http.Handler, w http.ResponseWriter, r *http.Request) {
+    //= next: ServeHTTP()
+    //= w: passed on
+    //= r: Context()
+    //= r: WithContext()
+    //= r: passed on
+    for range 3 {
+        r = r.WithContext(r.Context())
+        next.ServeHTTP(w, r)
+    }
+}
 func handsOff(next http.Handler, w http.ResponseWriter, r *http.Request) {
     //= next: ServeHTTP(), in a goroutine, always
     //= next: captured, in a goroutine
