@@ -38,6 +38,8 @@ pub struct Package {
     local_types: RwLock<FxHashMap<DeclRef, Type>>,
     constraints: RwLock<FxHashMap<(DeclRef, u32), Type>>,
     imported: RwLock<FxHashMap<Symbol, Option<PackageId>>>,
+    /// See [`Index::reach_in_module`](super::Index::reach_in_module).
+    pub(super) reach: OnceLock<Box<[PackageId]>>,
 }
 
 /// The file block: what the imports of one file declare.
@@ -152,6 +154,7 @@ impl Package {
             local_types: RwLock::default(),
             constraints: RwLock::default(),
             imported: RwLock::default(),
+            reach: OnceLock::new(),
         };
         for (file_id, file) in &files {
             package.declare_file(*file_id, file);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::project::{DependencySource, Importer, PackageId};
 use crate::syntax::{self, Symbol};
@@ -19,6 +19,9 @@ pub(super) struct Dependencies {
 }
 
 const SEGMENTS: usize = 24;
+
+/// How many packages of a module are followed from one of them.
+const MAX_REACH: usize = 4096;
 
 impl Index<'_> {
     /// The package that an import of `path` in `from` denotes, if it is available. Reads the
@@ -41,6 +44,40 @@ impl Index<'_> {
         tested
             .chain(files.flat_map(|import| self.snapshot.in_run(importing.importer, import.path)))
             .collect()
+    }
+
+    /// The packages of its own module that a package of the run imports, directly or not, by path;
+    /// of those that are not part of the run too, as far as they are there. Without itself, and
+    /// nothing for a package of which no module is known.
+    pub fn reach_in_module(&self, from: PackageId) -> &[PackageId] {
+        self.package(from).reach.get_or_init(|| self.find_reach(from))
+    }
+
+    fn find_reach(&self, from: PackageId) -> Box<[PackageId]> {
+        let module = self.snapshot.package(from).module.map(|id| self.snapshot.module(id));
+        let Some(module) = module.filter(|module| !module.path.is_empty()) else {
+            return Box::default();
+        };
+        let mut met: FxHashSet<PackageId> = FxHashSet::from_iter([from]);
+        let mut reach = vec![from];
+        let mut next = 0;
+        while let Some(&package) = reach.get(next) {
+            next += 1;
+            for (_, file) in &self.package(package).files {
+                for import in &file.imports {
+                    if is_below(import.path.as_str(), &module.path)
+                        && let Some(imported) = self.import(package, import.path)
+                        && reach.len() < MAX_REACH
+                        && met.insert(imported)
+                    {
+                        reach.push(imported);
+                    }
+                }
+            }
+        }
+        let mut others = reach.split_off(1);
+        others.sort_by_key(|&package| self.package(package).path.as_str());
+        others.into()
     }
 
     fn find_import(&self, from: &Package, path: Symbol) -> Option<PackageId> {
@@ -83,6 +120,11 @@ impl Index<'_> {
         });
         Some(id)
     }
+}
+
+/// Whether an import path belongs to a module, by its text.
+fn is_below(path: &str, module: &str) -> bool {
+    path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl Dependencies {

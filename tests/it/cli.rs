@@ -234,3 +234,12 @@ fn a_fingerprint_survives_edits_elsewhere_and_a_move_in_the_package() {
     assert_eq!(fingerprint(&[("moved.go", &edited)]), before);
     assert_ne!(fingerprint(&[("leak.go", &LEAK.replace("func F", "func G"))]), before);
 }
+
+#[test]
+fn an_implementation_that_is_not_asked_for_adds_no_finding() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/context-not-propagated");
+    for case in ["good-implementation", "bad-implementation"] {
+        let dir = Path::new(fixtures).join(case);
+        check(&dir, &["restore.go", "--format", "concise"], "exit 0\n");
+    }
+}

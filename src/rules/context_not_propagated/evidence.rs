@@ -4,6 +4,7 @@ use crate::catalog::{Blocking, Carrier, Context, NonBlocking, Pure, Starter, Wai
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
+use crate::project::PackageId;
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{purpose, variant};
 use crate::source::Location;
@@ -81,14 +82,15 @@ fn waits_within(
         Callee::Func(func) => match cx.summaries().read(*func) {
             Some(_) if depth == 0 => None,
             Some(_) => through(cx, *func, arg, depth - 1),
-            None if is_setting() => None,
+            // One of the module that is not part of the run may wait for nobody.
+            None if is_of_module(cx, func.package) || is_setting() => None,
             None => by_form(function, call, &cx.index().func_type(*func), arg),
         },
         Callee::InterfaceMethod(selection) => match implementations(cx, selection) {
-            known if known.is_empty() && is_setting() => None,
-            known if known.is_empty() => by_form(function, call, &selection.ty, arg),
-            _ if depth == 0 => None,
-            known => known.into_iter().find_map(|func| through(cx, func, arg, depth - 1)),
+            None if is_setting() => None,
+            None => by_form(function, call, &selection.ty, arg),
+            Some(_) if depth == 0 => None,
+            Some(known) => known.into_iter().find_map(|func| through(cx, func, arg, depth - 1)),
         },
         _ if is_setting() => None,
         Callee::External(name) if name.receiver.is_some() => by_use(function, call),
@@ -204,24 +206,42 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
     None
 }
 
-/// How many types of a package are asked whether they implement an interface.
-const MAX_IMPLEMENTATIONS: usize = 8;
+/// How many implementations of an interface are looked into.
+const MAX_IMPLEMENTATIONS: usize = 16;
 
-/// The methods that stand for an interface's method in the package that declares the interface, as
-/// far as their bodies are there.
-fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Vec<FuncId> {
-    let Some(named) = selection.owner.named() else { return Vec::new() };
-    let TypeDecl::Global(object) = named.decl else { return Vec::new() };
+/// The methods that stand for an interface's method, as far as their bodies are there; `None` if
+/// nobody is known to implement the interface.
+///
+/// An interface of the module is implemented by what the package at hand can reach in its module,
+/// and one that only packages implement which are not part of the run may wait for nobody. Of an
+/// interface that comes from outside, its own package is asked: others implement it elsewhere.
+fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec<FuncId>> {
+    let TypeDecl::Global(object) = selection.owner.named()?.decl else { return None };
     let index = cx.index();
-    let methods = index.package(object.package).funcs.iter().filter(|func| {
-        let ty = func.receiver.filter(|_| func.name == selection.name).and_then(|of| of.ty);
-        ty.is_some_and(|ty| {
-            let pointer = index.object_type(ty).pointer();
-            index.implements(&pointer, &selection.owner) == Some(true)
+    let of_module = is_of_module(cx, object.package);
+    let own = cx.package.package;
+    let others = [own].into_iter().chain(index.reach_in_module(own).iter().copied());
+    let others = others.filter(|&package| of_module && package != object.package);
+    let methods = [object.package].into_iter().chain(others).flat_map(|package| {
+        index.package(package).funcs.iter().filter(|func| {
+            let ty = func.receiver.filter(|_| func.name == selection.name).and_then(|of| of.ty);
+            ty.is_some_and(|ty| {
+                let pointer = index.object_type(ty).pointer();
+                index.implements(&pointer, &selection.owner) == Some(true)
+            })
         })
     });
-    let read = methods.map(|func| func.id).filter(|&func| cx.summaries().of(func).is_some());
-    read.take(MAX_IMPLEMENTATIONS).collect()
+    let mut methods = methods.map(|func| func.id).peekable();
+    let anybody = of_module && methods.peek().is_some();
+    let read = methods.filter(|&func| cx.summaries().of(func).is_some());
+    let read: Vec<FuncId> = read.take(MAX_IMPLEMENTATIONS).collect();
+    (anybody || !read.is_empty()).then_some(read)
+}
+
+/// Whether a package is the one at hand, or one of its module that it can reach.
+fn is_of_module(cx: &FunctionCx<'_>, package: PackageId) -> bool {
+    let own = cx.package.package;
+    package == own || cx.index().reach_in_module(own).contains(&package)
 }
 
 /// Of a method whose body is out of sight: it takes a context first and can fail.
