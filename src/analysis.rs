@@ -14,11 +14,12 @@ mod guard;
 mod merge;
 mod parse;
 mod report;
+mod settings;
 mod suppress;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -36,15 +37,28 @@ use crate::syntax::File;
 
 use suppress::Suppressions;
 
+pub use guard::run as caught;
 pub use report::{Counts, Report, ReportFile};
+pub use settings::Settings;
 
-/// How far a run is: counted up by it, read by whoever wants to show it.
+/// How far a run is: counted up by it, read by whoever wants to show it; and whether anybody still
+/// wants its report.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Files parsed and packages checked.
     pub done: AtomicUsize,
     /// Files to parse and packages to check.
     pub total: AtomicUsize,
+    /// Set by whoever no longer wants the report: the run then ends soon with one that says less
+    /// than is true.
+    pub unwanted: AtomicBool,
+}
+
+impl Progress {
+    /// Whether the run may end where it is.
+    fn is_unwanted(&self) -> bool {
+        self.unwanted.load(Ordering::Relaxed)
+    }
 }
 
 /// The stack of each thread: every recursion of the analysis is bounded to fit into it.
@@ -79,8 +93,15 @@ pub fn analyze(
     let index = Index::new(snapshot, &trees, catalog);
     let versions = snapshot.packages.iter().map(|package| versions(snapshot, package)).collect();
     let summaries = Summaries::new(&index, catalog, versions);
-    let run =
-        Run { snapshot, catalog, selection, trees: &trees, index: &index, summaries: &summaries };
+    let run = Run {
+        snapshot,
+        catalog,
+        selection,
+        progress,
+        trees: &trees,
+        index: &index,
+        summaries: &summaries,
+    };
     // One after the other, so that what is known of a package from the inside is needed no more
     // once it was checked.
     let mut checked: Vec<(PackageId, Checked)> = summaries
@@ -88,7 +109,10 @@ pub fn analyze(
         .iter()
         .par_bridge()
         .map(|&package| {
-            let checked = run.check_package(snapshot.package(package));
+            let checked = match progress.is_unwanted() {
+                true => Checked::default(),
+                false => run.check_package(snapshot.package(package)),
+            };
             summaries.forget(package);
             progress.done.fetch_add(1, Ordering::Relaxed);
             (package, checked)
@@ -120,6 +144,7 @@ struct Run<'a> {
     snapshot: &'a Snapshot,
     catalog: &'a Catalog,
     selection: &'a Selection,
+    progress: &'a Progress,
     trees: &'a [Arc<File>],
     index: &'a Index<'a>,
     summaries: &'a Summaries<'a>,
@@ -170,7 +195,8 @@ impl Run<'_> {
             Some(guarded(cx.page.id, place, |findings| check(&cx, findings)))
         });
         let of_function = |func: FuncId| {
-            selected().filter_map(move |(check, package)| {
+            let unwanted = self.progress.is_unwanted();
+            selected().filter(move |_| !unwanted).filter_map(move |(check, package)| {
                 let Check::Function(check) = check else { return None };
                 let cx = FunctionCx { package, func };
                 let place = || self.display(cx.declared().file);
@@ -291,6 +317,7 @@ impl Run<'_> {
         explorer
             .roots(&|file| reported.contains(&file))
             .into_par_iter()
+            .filter(|_| !self.progress.is_unwanted())
             .map(|root| {
                 let place = || self.display(explorer.file_of(root));
                 let test = self.snapshot.files[explorer.file_of(root).0 as usize].test;

@@ -7,22 +7,22 @@
 //! understood, also when there are findings.
 
 mod progress;
-mod settings;
 
 use std::fmt;
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-use crate::analysis::{self, Report};
-use crate::diagnostic::Severity;
+use crate::analysis::{self, Report, Settings};
+use crate::config::Config;
+use crate::diagnostic::{Confidence, Severity};
 use crate::project::{self, LoadOptions};
 use crate::rules::selection::nearest;
-use crate::{output, rules};
-use settings::Settings;
+use crate::{lsp, output, rules};
 
 const FAILURE: u8 = 2;
 const FINDINGS: u8 = 1;
@@ -50,6 +50,12 @@ enum Command {
     Explain {
         /// The rule's id
         rule: String,
+    },
+    /// Serve an editor: the Language Server Protocol on standard input and output
+    Lsp {
+        /// The default, and the only way; taken since editors like to say so
+        #[arg(long, hide = true)]
+        stdio: bool,
     },
     /// List all rules
     Rules {
@@ -214,9 +220,18 @@ pub fn main() -> ExitCode {
         Some(Command::Explain { rule }) => explain(&rule),
         Some(Command::Rules { format: RulesFormat::Table }) => print(output::write_rules, 0),
         Some(Command::Rules { format: RulesFormat::Json }) => print(output::write_rules_json, 0),
+        Some(Command::Lsp { .. }) => lsp(),
         Some(Command::Check(args)) => check(&args),
         None => check(&cli.check),
     }
+}
+
+fn lsp() -> ExitCode {
+    let options_in =
+        |dir: &Path| LoadOptions::from_env(dir, Vec::new(), None, |name| std::env::var_os(name));
+    let input = BufReader::new(io::stdin());
+    let goodbye = lsp::serve(input, BufWriter::new(io::stdout()), Arc::new(options_in));
+    if goodbye { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn explain(rule: &str) -> ExitCode {
@@ -233,7 +248,7 @@ fn check(args: &CheckArgs) -> ExitCode {
         Ok(options) => options,
         Err(message) => return fail(&[message]),
     };
-    let settings = match settings::settings(args, &options) {
+    let settings = match Settings::find(&options, !args.no_config, flags(args)) {
         Ok(settings) => settings,
         Err(messages) => return fail(&messages),
     };
@@ -296,6 +311,18 @@ fn load_options(args: &CheckArgs) -> Result<LoadOptions, String> {
     }
     let (paths, goroot) = (args.paths.clone(), args.goroot.clone());
     Ok(LoadOptions::from_env(cwd, paths, goroot, |name| std::env::var_os(name)))
+}
+
+fn flags(args: &CheckArgs) -> Config {
+    Config {
+        select: args.select.clone(),
+        ignore: args.ignore.clone(),
+        min_confidence: args.min_confidence.map(|least| match least {
+            MinConfidence::Low => Confidence::Low,
+            MinConfidence::Medium => Confidence::Medium,
+            MinConfidence::High => Confidence::High,
+        }),
+    }
 }
 
 fn run(options: &LoadOptions, settings: &Settings, jobs: Option<u16>) -> Result<Report, String> {

@@ -33,4 +33,6 @@ pub mod analysis;
 
 pub mod output;
 
+pub mod lsp;
+
 pub mod cli;

@@ -35,10 +35,12 @@ mod selection;
 mod vendored;
 mod view;
 mod walk;
+mod workspace;
 
 pub use config_file::{ConfigFile, find_config};
 pub use dependency::{DependencySource, Importer};
 pub use view::{Build, Tests, View};
+pub use workspace::run_root;
 
 /// What a run reads, and where it looks for the sources of dependencies. Holds everything of the
 /// environment that matters, so that [`load`] itself asks for none of it.
@@ -49,6 +51,8 @@ pub struct LoadOptions {
     /// What to analyse: files, directories (with all below them), `dir/...`, import paths of the
     /// module at `cwd`. Empty means `.`.
     pub paths: Vec<PathBuf>,
+    /// What a directory among `paths` stands for.
+    pub reach: Reach,
     /// Bytes that stand in for a file, by absolute path; the file need not exist.
     pub overlays: BTreeMap<PathBuf, Vec<u8>>,
     /// The root of a Go installation, for the sources of the standard library.
@@ -63,6 +67,17 @@ pub struct LoadOptions {
     pub max_dependency_packages: usize,
     /// When so many bytes were read for dependencies, no more packages are, with a note.
     pub max_dependency_bytes: u64,
+}
+
+/// What a directory stands for when it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All directories at and below it.
+    Below,
+    /// Itself. What it imports, directly or not, is part of the run too as far as it is at or
+    /// below the working directory where patterns find it, so that as much is known of its
+    /// functions as if all of that had been asked for; but nothing in it is reported.
+    Imports,
 }
 
 /// Which go.work files hold (the variable `GOWORK`).
@@ -82,6 +97,7 @@ impl LoadOptions {
         LoadOptions {
             cwd: cwd.into(),
             paths,
+            reach: Reach::Below,
             overlays: BTreeMap::new(),
             goroot: None,
             module_cache: None,

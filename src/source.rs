@@ -4,8 +4,12 @@
 //! This is the only room that translates between offsets and lines. Everything else carries
 //! [`Span`]s of bytes. It knows nothing of Go.
 
+mod editor;
+
 use std::borrow::Cow;
 use std::sync::Arc;
+
+pub use editor::{EditorLines, EditorPosition, Encoding};
 
 /// A half-open range of bytes of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -1,6 +1,7 @@
 //! What a run tells.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::diagnostic::{Finding, Note};
 use crate::project::Snapshot;
@@ -42,6 +43,8 @@ pub struct Counts {
 pub struct ReportFile {
     /// The path as shown to people.
     pub path: String,
+    /// The absolute path.
+    pub absolute: PathBuf,
     /// Its bytes.
     pub text: SourceText,
 }
@@ -79,7 +82,11 @@ pub(super) fn files(snapshot: &Snapshot, findings: &[Finding]) -> BTreeMap<FileI
     for location in locations {
         files.entry(location.file).or_insert_with(|| {
             let file = snapshot.file(location.file);
-            ReportFile { path: file.display.clone(), text: file.text.clone() }
+            ReportFile {
+                path: file.display.clone(),
+                absolute: file.path.clone(),
+                text: file.text.clone(),
+            }
         });
     }
     files

@@ -15,7 +15,7 @@ use super::path;
 use super::read::{Disk, ReadError};
 use super::view::{self, ListedFile, Tests};
 use super::walk::{self, Wanted};
-use super::{Counts, LoadOptions, Module, Package, PackageId, Skip, Snapshot, SourceFile};
+use super::{Counts, LoadOptions, Module, Package, PackageId, Reach, Skip, Snapshot, SourceFile};
 use crate::diagnostic::{Note, NoteKind};
 use crate::source::{FileId, SourceText};
 use crate::syntax::Symbol;
@@ -25,33 +25,91 @@ pub(super) fn load(options: &LoadOptions) -> Snapshot {
     let disk = Disk::new(options);
     let mut roots = Roots::new(&disk);
     let targets = walk::targets(options, &disk, &mut roots);
-    let dirs: Vec<(PathBuf, Wanted, Option<ModuleRoot>)> = targets
-        .dirs
-        .into_iter()
-        .map(|(dir, wanted)| {
-            let root = roots.of(&dir);
-            (dir, wanted, root)
-        })
-        .collect();
-    let dirs: Vec<Directory> = dirs
-        .into_par_iter()
-        .map(|(dir, wanted, root)| read_directory(dir, &wanted, root, options, &disk))
-        .filter(|dir| !dir.files.is_empty() || !dir.notes.is_empty())
-        .collect();
-
-    let mut imports: BTreeMap<ModuleRoot, BTreeSet<String>> = BTreeMap::new();
-    for dir in &dirs {
-        if let Some(root) = &dir.root {
-            let all = imports.entry(root.clone()).or_default();
-            all.extend(dir.files.iter().flat_map(|file| file.header.imports.iter().cloned()));
+    let mut dirs = read(targets.dirs, &mut roots, options, &disk);
+    let mut resolved = modules::resolve(&imports(&dirs), options, &disk);
+    if options.reach == Reach::Imports {
+        let mut seen: BTreeSet<PathBuf> = dirs.iter().map(|dir| dir.dir.clone()).collect();
+        let mut first_new = 0;
+        loop {
+            let new = imported_dirs(&dirs[first_new..], &resolved, &mut seen, &mut roots, options);
+            if new.is_empty() {
+                break;
+            }
+            first_new = dirs.len();
+            let new = new.into_iter().map(|dir| (dir, Wanted::default())).collect();
+            dirs.extend(read(new, &mut roots, options, &disk));
+            let known = |root: &ModuleRoot| resolved.of_root.contains_key(&root.dir);
+            if !dirs[first_new..].iter().all(|dir| dir.root.as_ref().is_none_or(known)) {
+                resolved = modules::resolve(&imports(&dirs), options, &disk);
+            }
         }
+        dirs.sort_by(|a, b| a.dir.cmp(&b.dir));
     }
-    let mut resolved = modules::resolve(&imports, options, &disk);
     let mut notes = targets.notes;
     notes.append(&mut resolved.notes);
     let mut assembly = Assembly { resolved, notes, ..Assembly::default() };
     dirs.into_iter().for_each(|dir| assembly.add(dir, options));
     assembly.finish(options, disk)
+}
+
+/// Reads directories in parallel; those without anything to tell are left out.
+fn read(
+    dirs: BTreeMap<PathBuf, Wanted>,
+    roots: &mut Roots<'_>,
+    options: &LoadOptions,
+    disk: &Disk,
+) -> Vec<Directory> {
+    let with_root = |(dir, wanted): (PathBuf, Wanted)| {
+        let root = roots.of(&dir);
+        (dir, wanted, root)
+    };
+    let dirs: Vec<(PathBuf, Wanted, Option<ModuleRoot>)> =
+        dirs.into_iter().map(with_root).collect();
+    dirs.into_par_iter()
+        .map(|(dir, wanted, root)| read_directory(dir, &wanted, root, options, disk))
+        .filter(|dir| !dir.files.is_empty() || !dir.notes.is_empty())
+        .collect()
+}
+
+/// What the files below each root import.
+fn imports(dirs: &[Directory]) -> BTreeMap<ModuleRoot, BTreeSet<String>> {
+    let mut imports: BTreeMap<ModuleRoot, BTreeSet<String>> = BTreeMap::new();
+    for dir in dirs {
+        if let Some(root) = &dir.root {
+            let all = imports.entry(root.clone()).or_default();
+            all.extend(dir.files.iter().flat_map(|file| file.header.imports.iter().cloned()));
+        }
+    }
+    imports
+}
+
+/// The directories that files of `dirs` import and that patterns find at or below the working
+/// directory, but for those already `seen`.
+fn imported_dirs(
+    dirs: &[Directory],
+    resolved: &Resolved,
+    seen: &mut BTreeSet<PathBuf>,
+    roots: &mut Roots<'_>,
+    options: &LoadOptions,
+) -> BTreeSet<PathBuf> {
+    let mut imported = BTreeSet::new();
+    for dir in dirs {
+        let Some(root) = &dir.root else { continue };
+        let Some(&(_, list)) = resolved.of_root.get(&root.dir) else { continue };
+        for import in dir.files.iter().flat_map(|file| &file.header.imports) {
+            let goroot_src = options.goroot.as_ref().map(|goroot| goroot.join("src"));
+            let candidates = resolved.build_lists[list].candidates(import, goroot_src.as_deref());
+            for candidate in candidates {
+                if candidate.starts_with(&options.cwd)
+                    && seen.insert(candidate.clone())
+                    && !walk::is_passed_by(&candidate, &options.cwd, roots)
+                {
+                    imported.insert(candidate);
+                }
+            }
+        }
+    }
+    imported
 }
 
 /// A directory and what was read of it.
@@ -81,6 +139,9 @@ fn read_directory(
     let root_dir = root.as_ref().map_or(dir.as_path(), |root| &root.dir).to_owned();
     let mut directory = Directory { dir, root, files: vec![], notes: vec![], skipped: vec![] };
     let mut paths = disk.go_files(&directory.dir);
+    let context = !wanted.all && wanted.files.is_empty();
+    // What is imported has no tests.
+    paths.retain(|path| !context || !view::is_test(&name(path)));
     paths.extend(wanted.files.iter().cloned());
     for path in paths {
         let named = wanted.files.contains(&path);

@@ -218,6 +218,15 @@ pub(super) fn resolve(
     resolved
 }
 
+/// The directory of the go.work file that uses the module in `dir`, if that is at or above it.
+pub(super) fn work_dir(dir: &Path, options: &LoadOptions, disk: &Disk) -> Option<PathBuf> {
+    let reader = Reader { options, disk };
+    let file = reader.work_file(dir)?;
+    let used = reader.workspace(&file).members.iter().any(|(member, _)| member == dir);
+    let work = file.parent()?;
+    (used && dir.starts_with(work)).then(|| work.to_owned())
+}
+
 /// What is known of one module or tree by itself.
 struct Manifest {
     file: ModFile,

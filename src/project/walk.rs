@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::LoadOptions;
 use super::modules::{self, BuildList, Roots};
 use super::path;
 use super::read::{self, Disk, ReadError};
 use super::view;
+use super::{LoadOptions, Reach};
 use crate::diagnostic::{Note, NoteKind};
 
 /// What is asked for.
@@ -57,7 +57,10 @@ impl Walk<'_, '_> {
     fn argument(&mut self, argument: &Path) {
         let absolute = path::clean(&self.options.cwd.join(argument));
         if self.has_below(&absolute) {
-            return self.walk(&absolute, "...");
+            return match self.options.reach {
+                Reach::Below => self.walk(&absolute, "..."),
+                Reach::Imports => self.directory(absolute),
+            };
         }
         if self.disk.overlays.contains_key(&absolute) {
             return self.file(absolute);
@@ -84,8 +87,7 @@ impl Walk<'_, '_> {
             && let Some(dir) =
                 self.import_path(&text).into_iter().find(|dir| read::has_go_files(dir))
         {
-            self.targets.dirs.entry(dir).or_default().all = true;
-            return;
+            return self.directory(dir);
         }
         let message = match is_path(&text) || !text.contains('/') {
             true => "no such file or directory",
@@ -103,6 +105,10 @@ impl Walk<'_, '_> {
     fn has_below(&self, dir: &Path) -> bool {
         let below = |path: &PathBuf| path != dir && path.starts_with(dir);
         dir.is_dir() || self.disk.overlays.keys().any(below)
+    }
+
+    fn directory(&mut self, dir: PathBuf) {
+        self.targets.dirs.entry(dir).or_default().all = true;
     }
 
     fn file(&mut self, file: PathBuf) {
@@ -188,6 +194,14 @@ impl Walk<'_, '_> {
         let path = path::display(path, &self.options.cwd);
         self.targets.notes.push(Note { path, line_column: None, kind, message });
     }
+}
+
+/// Whether patterns that start at `root` walk past `dir`, which is at or below it, or never come
+/// there.
+pub(super) fn is_passed_by(dir: &Path, root: &Path, roots: &mut Roots<'_>) -> bool {
+    let Ok(below) = dir.strip_prefix(root) else { return true };
+    let skipped = below.components().any(|part| is_skipped(&part.as_os_str().to_string_lossy()));
+    skipped || dir != root && roots.is_ignored(dir)
 }
 
 /// Whether patterns walk past a directory of this name.

@@ -10,6 +10,7 @@ mod fixtures;
 mod flow;
 mod index;
 mod layering;
+mod lsp;
 mod oracle;
 mod oracle_ast;
 mod output;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 use straggler::analysis::{Counts, Report, ReportFile};
 use straggler::diagnostic::{
@@ -41,7 +42,11 @@ fn report(path: &str, text: &[u8], stuck: &str, labels: &[(&str, &str)]) -> Repo
         }],
         defect: place(stuck),
     };
-    let file = ReportFile { path: path.to_owned(), text: SourceText::new(text.to_vec()) };
+    let file = ReportFile {
+        path: path.to_owned(),
+        absolute: Path::new("/").join(path),
+        text: SourceText::new(text.to_vec()),
+    };
     Report {
         findings: vec![finding],
         files: BTreeMap::from([(FileId(0), file)]),

@@ -1,0 +1,192 @@
+//! Who is at the other end: what it can do, what it has open, and how it wants things.
+
+use std::path::PathBuf;
+
+use gen_lsp_types::{
+    DiagnosticOptions, DiagnosticProvider, InitializeParams, InitializeResult,
+    PositionEncodingKind, Save, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSync,
+    TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceFolder, WorkspaceFolders,
+    WorkspaceFoldersServerCapabilities, WorkspaceOptions,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::diagnostic::Confidence;
+use crate::source::Encoding;
+
+use super::uri;
+
+/// What is known of the client.
+#[derive(Debug)]
+pub struct Client {
+    /// The units of its columns.
+    pub encoding: Encoding,
+    /// Whether it asks for diagnostics; else they are sent to it.
+    pub pulls: bool,
+    /// Whether it can be asked to watch files.
+    pub watches: bool,
+    /// Whether it can be asked for its settings.
+    pub configures: bool,
+    /// Whether it can be told to ask for diagnostics again.
+    pub refreshes: bool,
+    /// The directories that it has open.
+    pub folders: Vec<PathBuf>,
+    /// How it wants things.
+    pub settings: Settings,
+}
+
+/// The settings of an editor, under the name `straggler`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    select: Vec<String>,
+    ignore: Vec<String>,
+    min_confidence: Option<MinConfidence>,
+    /// The Go installation whose standard library is read.
+    pub goroot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum MinConfidence {
+    Low,
+    Medium,
+    High,
+}
+
+impl Settings {
+    /// Reads what an editor sends, which may stand under `straggler` or `settings`. An error says
+    /// what is wrong.
+    pub fn parse(value: &Value) -> Result<Settings, String> {
+        let mut value = value;
+        while let Some(inner) = value.get("straggler").or_else(|| value.get("settings")) {
+            value = inner;
+        }
+        match value {
+            Value::Null => Ok(Settings::default()),
+            value => Settings::deserialize(value).map_err(|error| error.to_string()),
+        }
+    }
+
+    /// What of it speaks of rules.
+    pub fn config(&self) -> Config {
+        Config {
+            select: self.select.clone(),
+            ignore: self.ignore.clone(),
+            min_confidence: self.min_confidence.map(|least| match least {
+                MinConfidence::Low => Confidence::Low,
+                MinConfidence::Medium => Confidence::Medium,
+                MinConfidence::High => Confidence::High,
+            }),
+        }
+    }
+}
+
+impl Client {
+    /// What a client says of itself; its settings may be wrong, and are then the default ones.
+    pub fn new(params: &InitializeParams) -> (Client, Result<(), String>) {
+        let capabilities = &params.capabilities;
+        let offered = capabilities.general.as_ref().and_then(|it| it.position_encodings.as_ref());
+        let utf8 = offered.is_some_and(|all| all.contains(&PositionEncodingKind::UTF8));
+        let workspace = capabilities.workspace.as_ref();
+        let watched = workspace.and_then(|it| it.did_change_watched_files.as_ref());
+        let text_document = capabilities.text_document.as_ref();
+        let refreshing = workspace.and_then(|it| it.diagnostics.as_ref());
+        let options = params.initialization_options.as_ref().unwrap_or(&Value::Null);
+        let (settings, fault) = match Settings::parse(options) {
+            Ok(settings) => (settings, Ok(())),
+            Err(message) => (Settings::default(), Err(message)),
+        };
+        let client = Client {
+            encoding: if utf8 { Encoding::Utf8 } else { Encoding::Utf16 },
+            pulls: text_document.is_some_and(|it| it.diagnostic.is_some()),
+            watches: watched.is_some_and(|it| it.dynamic_registration == Some(true)),
+            configures: workspace.is_some_and(|it| it.configuration == Some(true)),
+            refreshes: refreshing.is_some_and(|it| it.refresh_support == Some(true)),
+            folders: folders(params),
+            settings,
+        };
+        (client, fault)
+    }
+
+    /// What the server can do for it.
+    pub fn answer(&self) -> InitializeResult {
+        let encoding = match self.encoding {
+            Encoding::Utf8 => PositionEncodingKind::UTF8,
+            Encoding::Utf16 => PositionEncodingKind::UTF16,
+        };
+        let sync = TextDocumentSyncOptions {
+            open_close: Some(true),
+            change: Some(TextDocumentSyncKind::Incremental),
+            save: Some(Save::SaveOptions(SaveOptions { include_text: Some(false) })),
+            ..TextDocumentSyncOptions::default()
+        };
+        let pulled = DiagnosticOptions {
+            identifier: Some("straggler".to_owned()),
+            inter_file_dependencies: true,
+            ..DiagnosticOptions::default()
+        };
+        let folders = WorkspaceFoldersServerCapabilities {
+            supported: Some(true),
+            change_notifications: Some(true.into()),
+        };
+        InitializeResult {
+            capabilities: ServerCapabilities {
+                position_encoding: Some(encoding),
+                text_document_sync: Some(TextDocumentSync::Options(sync)),
+                diagnostic_provider: self
+                    .pulls
+                    .then_some(DiagnosticProvider::DiagnosticOptions(pulled)),
+                workspace: Some(WorkspaceOptions {
+                    workspace_folders: Some(folders),
+                    ..WorkspaceOptions::default()
+                }),
+                ..ServerCapabilities::default()
+            },
+            server_info: Some(ServerInfo {
+                name: "straggler".to_owned(),
+                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            }),
+        }
+    }
+
+    /// Opens and closes directories.
+    pub fn change_folders(&mut self, added: &[WorkspaceFolder], removed: &[WorkspaceFolder]) {
+        let removed: Vec<PathBuf> = paths(removed).collect();
+        self.folders.retain(|folder| !removed.contains(folder));
+        self.folders.extend(paths(added));
+    }
+}
+
+fn paths(folders: &[WorkspaceFolder]) -> impl Iterator<Item = PathBuf> {
+    folders.iter().filter_map(|folder| uri::to_path(&folder.uri.0))
+}
+
+/// Clients that know no workspace folders give one root.
+#[expect(deprecated)]
+fn folders(params: &InitializeParams) -> Vec<PathBuf> {
+    match &params.workspace_folders_initialize_params.workspace_folders {
+        Some(WorkspaceFolders::WorkspaceFolderList(folders)) => paths(folders).collect(),
+        _ => params.root_uri.iter().filter_map(|root| uri::to_path(&root.0)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn settings_may_stand_under_their_name() {
+        let inner = json!({ "select": ["stuck"], "minConfidence": "high", "unknown": 1 });
+        for value in [inner.clone(), json!({ "straggler": inner }), json!({ "settings": inner })] {
+            let config = Settings::parse(&value).expect("settings").config();
+            assert_eq!(config.select, ["stuck"]);
+            assert_eq!(config.min_confidence, Some(Confidence::High));
+        }
+        assert_eq!(Settings::parse(&Value::Null), Ok(Settings::default()));
+        assert!(Settings::parse(&json!({ "select": 3 })).is_err());
+    }
+}

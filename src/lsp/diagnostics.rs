@@ -1,0 +1,104 @@
+//! Findings as the protocol's diagnostics.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gen_lsp_types::{
+    Code, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Message, Position, Range,
+    Uri,
+};
+use serde_json::json;
+
+use crate::analysis::Report;
+use crate::diagnostic::{Finding, Severity};
+use crate::source::{EditorLines, EditorPosition, Encoding, FileId, Location};
+
+/// Places of a report in the words of an editor.
+pub struct Places<'r> {
+    report: &'r Report,
+    encoding: Encoding,
+    /// The lines of the files that the report speaks of.
+    lines: BTreeMap<FileId, EditorLines>,
+}
+
+impl<'r> Places<'r> {
+    /// The places of `report`, with columns in `encoding`.
+    pub fn new(report: &'r Report, encoding: Encoding) -> Places<'r> {
+        let lines = |file: &crate::analysis::ReportFile| EditorLines::new(file.text.bytes());
+        let lines = report.files.iter().map(|(&id, file)| (id, lines(file))).collect();
+        Places { report, encoding, lines }
+    }
+
+    /// The file of a location.
+    pub fn path(&self, location: Location) -> &'r Path {
+        &self.report.file(location.file).absolute
+    }
+
+    /// The lines and columns of a location.
+    pub fn range(&self, location: Location) -> Range {
+        let text = self.report.file(location.file).text.bytes();
+        let lines = &self.lines[&location.file];
+        let position = |offset| {
+            let EditorPosition { line, column } = lines.position(text, offset, self.encoding);
+            Position { line, character: column }
+        };
+        Range { start: position(location.span.start), end: position(location.span.end) }
+    }
+}
+
+/// The findings of a report by file. `uri_of` is how the client spells a path.
+pub fn by_file(
+    report: &Report,
+    places: &Places<'_>,
+    uri_of: &dyn Fn(&Path) -> Uri,
+) -> BTreeMap<PathBuf, Vec<Diagnostic>> {
+    let mut files: BTreeMap<PathBuf, Vec<Diagnostic>> = BTreeMap::new();
+    for (index, finding) in report.findings.iter().enumerate() {
+        let path = places.path(finding.primary).to_owned();
+        let told = diagnostic(finding, report.fingerprint(index), places, uri_of);
+        files.entry(path).or_default().push(told);
+    }
+    files
+}
+
+fn diagnostic(
+    finding: &Finding,
+    fingerprint: &str,
+    places: &Places<'_>,
+    uri_of: &dyn Fn(&Path) -> Uri,
+) -> Diagnostic {
+    let location = |location| gen_lsp_types::Location {
+        uri: uri_of(places.path(location)),
+        range: places.range(location),
+    };
+    let related = finding.labels.iter().map(|label| DiagnosticRelatedInformation {
+        location: location(label.location),
+        message: label.message.clone(),
+    });
+    let related: Vec<DiagnosticRelatedInformation> = related.collect();
+    Diagnostic {
+        range: places.range(finding.primary),
+        severity: Some(match finding.severity {
+            Severity::Error => DiagnosticSeverity::Error,
+            Severity::Warning => DiagnosticSeverity::Warning,
+            Severity::Note => DiagnosticSeverity::Information,
+        }),
+        code: Some(Code::String(finding.rule.to_owned())),
+        source: Some("straggler".to_owned()),
+        message: Message::String(message(finding)),
+        related_information: (!related.is_empty()).then_some(related),
+        data: Some(json!({ "rule": finding.rule, "fingerprint": fingerprint })),
+        ..Diagnostic::default()
+    }
+}
+
+/// What happens, why nobody will come, and the way out: a line each.
+fn message(finding: &Finding) -> String {
+    let mut message = finding.message.clone();
+    for (word, text) in [("note", &finding.why), ("help", &finding.help)] {
+        if !text.is_empty() {
+            message += &format!("\n{word}: {text}");
+        }
+    }
+    message
+}
