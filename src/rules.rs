@@ -25,6 +25,7 @@ mod filter_order;
 mod handoff;
 mod header_after_handoff;
 pub mod held;
+mod helper_outlives;
 mod live_header_exposed;
 pub mod page;
 mod request_shared_after_handoff;
@@ -64,6 +65,7 @@ pub const ALL: &[Rule] = &[
     stuck::DOUBLE_LOCK,
     filter_order::RULE,
     header_after_handoff::RULE,
+    helper_outlives::RULE,
     live_header_exposed::RULE,
     stuck::LOCK_HELD_WHILE_BLOCKED,
     stuck::LOCK_ORDER,

@@ -1,0 +1,420 @@
+//! `helper-outlives`: a goroutine that only waits for a foreign end in order to help the work that
+//! started it, and stays when that work is over before.
+//!
+//! Three things together make the claim. The goroutine's first wait is for a context or stop channel
+//! that the function was given and does not end itself. All that it does after that is done to
+//! things of this one call, which nobody else keeps. And the call works on after the `go`, and can
+//! be over without that end.
+
+use rustc_hash::FxHashSet;
+
+use crate::catalog::{self, Context};
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::rules::scene::{Scene, serves_tests};
+use crate::rules::{Check, FunctionCx, Rule, held};
+use crate::source::Span;
+use crate::summary::{
+    Act, At, BodyFlow, BodyId, ContextRoot, Function, Mode, Place, Read, Root, Wait, What, facts,
+};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+
+/// The rule.
+pub const RULE: Rule =
+    Rule { page: include_str!("../../rules/helper-outlives.md"), check: Check::Function(check) };
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if held::runs_process_or_test(cx) {
+        return;
+    }
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    let spawns = |at: &At| matches!(read.function.step(*at), Step::Go(_));
+    if !read.function.bodies().any(|body| steps(&read.function, body).any(|at| spawns(&at))) {
+        return;
+    }
+    let Some(scene) = Scene::new(*cx) else { return };
+    for body in read.function.bodies() {
+        for at in steps(&read.function, body).filter(spawns) {
+            findings.extend(check_spawn(&scene, &read, at));
+        }
+    }
+}
+
+fn steps(function: &Function<'_>, body: BodyId) -> impl Iterator<Item = At> {
+    function.body(body).cfg.steps().map(move |step| At { body, step })
+}
+
+/// A goroutine that waits for a foreign end before it does anything else.
+struct Helper {
+    /// The literal that it runs.
+    literal: ExprId,
+    /// Where it waits.
+    wait: Span,
+    /// What it receives from, as the code writes it.
+    channel: String,
+    /// The context or channel.
+    end: Place,
+}
+
+fn check_spawn(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Finding> {
+    let helper = helper(scene, read, go)?;
+    let things = helped(scene, read, go, &helper)?;
+    if things.iter().any(|&thing| is_kept(read, go, thing)) {
+        return None;
+    }
+    let left = leaves(scene, read, go, &helper)?;
+    (!callers_end_it(scene, &helper)).then(|| finding(scene, read, go, &helper, &left))
+}
+
+/// What a `go` statement starts, if it is a literal that first of all waits for a foreign end, and
+/// for nothing else.
+fn helper(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Helper> {
+    let function = &read.function;
+    let file = function.file;
+    let Step::Go(stmt) = function.step(go) else { return None };
+    let call = BodyFlow::statement_call(file, stmt)?;
+    let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
+    let literal = file.unparen(callee);
+    if !args.is_empty() {
+        return None;
+    }
+    let body = function.body_of_literal(literal)?;
+    let StmtKind::Block(ref statements) = file.stmt(function.body(body).block).kind else {
+        return None;
+    };
+    let cfg = &function.body(body).cfg;
+    // A deferred call before the wait says that somebody counts the goroutine.
+    let &first = statements.first()?;
+    let step = match &file.stmt(first).kind {
+        StmtKind::Expr(expr) => cfg.step_of_expr(file.unparen(*expr))?,
+        StmtKind::Select(clauses) => match &clauses[..] {
+            [clause] => cfg.step_of_stmt(clause.comm?)?,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let received = cfg.step(step).received_from(file)?;
+    let at = At { body, step };
+    Some(Helper {
+        literal,
+        wait: cfg.step(step).span(file),
+        channel: function.text(received),
+        end: foreign_end(scene, read, at, received)?,
+    })
+}
+
+/// The context or stop channel that a receive looks at, if the function was given it, and somebody
+/// else ends it.
+fn foreign_end(scene: &Scene<'_>, read: &Read<'_>, at: At, received: ExprId) -> Option<Place> {
+    let function = &read.function;
+    let file = function.file;
+    let received = file.unparen(received);
+    if let ExprKind::Call { callee, .. } = file.expr(received).kind
+        && let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind
+        && name.name.as_str() == "Done"
+        && function.info.type_of(base).is_context()
+    {
+        let origin = scene.cx.summaries().context(function, at, base);
+        let [ContextRoot::Place(place)] = &origin.roots[..] else { return None };
+        let ends_here = origin.derivations.iter().any(|&call| {
+            let known = facts(scene.cx.catalog(), function.index, function.info.callee(call));
+            let mut known = known.all_in_force::<Context>(scene.cx.versions()).peekable();
+            known.peek().is_none() || known.any(|fact| fact.cancel.is_some() || fact.deadline)
+        });
+        return (!ends_here && is_given(place) && !ends_with_request(place)).then(|| place.clone());
+    }
+    let ty = function.index.underlying(function.info.type_of(received));
+    let is_signal = matches!(&ty, Type::Chan(_, element) if matches!(
+        function.index.underlying(element),
+        Type::Struct(fields) if fields.fields.is_empty()
+    ));
+    let places = function.places(at, received);
+    let place = places.only().filter(|place| is_signal && is_given(place))?;
+    let closes = read.function.bodies().any(|body| {
+        let effects = &read.effects(body).effects;
+        effects.iter().any(|effect| {
+            effect.place == *place && matches!(effect.act, Act::Closed | Act::SentTo(_))
+        })
+    });
+    (!closes).then(|| place.clone())
+}
+
+fn is_given(place: &Place) -> bool {
+    match place.root {
+        Root::Param(_) | Root::LiteralParam(..) => place.path.is_empty(),
+        Root::Receiver => !place.path.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether a context is one that a server ends with the request that it belongs to.
+fn ends_with_request(place: &Place) -> bool {
+    place.path.last().is_some_and(|name| name.as_str() == "Context()")
+}
+
+/// The variables that the goroutine uses after the wait, if all of them belong to the body that
+/// starts it: things that are there for this one call.
+fn helped(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> Option<Vec<LocalId>> {
+    let function = &read.function;
+    let file = function.file;
+    let owner = function.body(go.body).literal;
+    let mut things: Vec<LocalId> = Vec::new();
+    for node in file.descendants(Node::Expr(helper.literal)) {
+        let Node::Expr(expr) = node else { continue };
+        let span = file.expr(expr).span;
+        if span.start < helper.wait.end || !matches!(file.expr(expr).kind, ExprKind::Ident(_)) {
+            continue;
+        }
+        let Def::Local(local) = *function.info.resolve(expr) else { continue };
+        let known = function.info.local(local);
+        if !known.kind.is_variable() || known.owner == Some(helper.literal) {
+            continue;
+        }
+        if known.ty.is_context() || things.contains(&local) {
+            continue;
+        }
+        let is_own = known.owner == owner
+            && matches!(known.kind, LocalKind::Var | LocalKind::LoopVar | LocalKind::TypeSwitch);
+        if !is_own && !ended_by_starter(scene, read, local, helper) {
+            return None;
+        }
+        things.push(local);
+    }
+    (!things.is_empty()).then_some(things)
+}
+
+/// Whether the method that the goroutine calls on something is also called by the function itself,
+/// deferred: it owns the thing, although it was given it.
+fn ended_by_starter(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, helper: &Helper) -> bool {
+    let function = &read.function;
+    let file = function.file;
+    let is_deferred = |call: ExprId| {
+        let in_helper = |node: &Node| matches!(node, Node::Expr(expr) if *expr == helper.literal);
+        let around: Vec<Node> = scene.around(Node::Expr(call)).collect();
+        !around.iter().any(in_helper)
+            && around.iter().any(|node| match node {
+                Node::Stmt(stmt) => matches!(file.stmt(*stmt).kind, StmtKind::Defer(_)),
+                _ => false,
+            })
+    };
+    let method_of = |expr: ExprId| {
+        let Some(Node::Expr(selector)) = scene.parent(Node::Expr(expr)) else { return None };
+        let Some(Node::Expr(call)) = scene.parent(Node::Expr(selector)) else { return None };
+        let (base, name) = scene.method_call(call)?;
+        (file.unparen(base) == expr).then_some((call, name.name))
+    };
+    let calls: Vec<_> = scene.uses(local).filter_map(method_of).collect();
+    let inside = file.expr(helper.literal).span;
+    calls.iter().any(|&(call, name)| {
+        let span = file.expr(call).span;
+        inside.start <= span.start
+            && span.end <= inside.end
+            && calls.iter().any(|&(other, same)| same == name && is_deferred(other))
+    })
+}
+
+/// Whether somebody else may have the thing after the call is over.
+fn is_kept(read: &Read<'_>, go: At, local: LocalId) -> bool {
+    let function = &read.function;
+    let places = function.places_of_local(go, local);
+    read.function.bodies().any(|body| {
+        read.effects(body).effects.iter().any(|effect| {
+            let about = places.list.contains(&effect.place);
+            let elsewhere = effect.at != go && effect.mode >= Mode::Spawned;
+            about
+                && match effect.act {
+                    Act::Returned(_) | Act::Stored | Act::Sent => true,
+                    Act::Captured => elsewhere,
+                    _ => false,
+                }
+        })
+    })
+}
+
+/// Where the function leaves, after it has worked on, without the end that the goroutine waits for.
+fn leaves(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> Option<Span> {
+    let function = &read.function;
+    let cfg = &function.body(go.body).cfg;
+    let works = works(read, go.body);
+    let told = told(scene, read, go, helper);
+    let mut walk = Leave { works, told };
+    let paths = cfg.search(Start::After(go.step), false, &mut walk);
+    let span = |path: &Path<bool>| match path.end {
+        PathEnd::Exit(_, Exit::Return(stmt)) => {
+            let span = function.file.stmt(stmt).span;
+            let says_so = function.file.source.text(span).contains(".Err()");
+            (!says_so).then_some(span)
+        }
+        PathEnd::Exit(..) => {
+            let end = function.file.stmt(function.body(go.body).block).span.end;
+            Some(Span::new(end.saturating_sub(1), end))
+        }
+        PathEnd::Step(_) => None,
+    };
+    paths.iter().find_map(span)
+}
+
+/// The steps at which the function waits for what may end by itself.
+fn works(read: &Read<'_>, body: BodyId) -> FxHashSet<StepId> {
+    let function = &read.function;
+    let cfg = &function.body(body).cfg;
+    let mut works: FxHashSet<StepId> = read.waits(body).iter().map(|(at, _)| at.step).collect();
+    works.extend(cfg.steps().filter(|&step| match cfg.step(step) {
+        Step::Call(call) => matches!(function.info.callee(call), Callee::Value(_)),
+        // What is ranged over is made by a package that is not there: no slice of this one.
+        Step::Next(stmt) => match function.file.stmt(stmt).kind {
+            StmtKind::Range { subject, .. } => function.info.type_of(subject).is_unknown(),
+            _ => false,
+        },
+        _ => false,
+    }));
+    works
+}
+
+/// First words of the names of what goes on until it is told to end.
+const SERVES: [&str; 6] = ["accept", "listen", "run", "serve", "start", "wait"];
+
+/// The steps that the function comes to an end at together with the goroutine: it learns of the
+/// same end, waits for the goroutine, or calls what goes on until then.
+fn told(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> FxHashSet<StepId> {
+    let function = &read.function;
+    let cfg = &function.body(go.body).cfg;
+    let signals = read.effects_at(go).filter(|effect| {
+        effect.mode >= Mode::Joined && matches!(effect.act, Act::Closed | Act::SentTo(_))
+    });
+    let signals: Vec<&Place> = signals.map(|effect| &effect.place).collect();
+    let is_told = |step: &StepId| {
+        let at = At { step: *step, ..go };
+        if let Step::Call(call) = cfg.step(*step) {
+            // A process ends by itself, and so does the wait for it.
+            let of_process = |(at, wait): &(At, Wait)| {
+                at.step == *step && wait.what == What::Library(catalog::Wait::Exec)
+            };
+            let name = purpose_of(scene, call).map(str::to_lowercase);
+            return name.is_some_and(|name| SERVES.iter().any(|verb| name.starts_with(verb)))
+                && !read.waits(go.body).iter().any(of_process);
+        }
+        let Some(received) = function.step(at).received_from(function.file) else { return false };
+        signals.iter().any(|signal| function.places(at, received).may_be(signal))
+            || foreign_end(scene, read, at, received).is_some_and(|end| end == helper.end)
+    };
+    cfg.steps().filter(is_told).collect()
+}
+
+/// The last name of what is called.
+fn purpose_of(scene: &Scene<'_>, call: ExprId) -> Option<&'static str> {
+    let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return None };
+    match scene.file.expr(scene.file.unparen(callee)).kind {
+        ExprKind::Ident(name) => Some(name.as_str()),
+        ExprKind::Selector { name, .. } => Some(name.name.as_str()),
+        _ => None,
+    }
+}
+
+struct Leave {
+    works: FxHashSet<StepId>,
+    told: FxHashSet<StepId>,
+}
+
+impl Walk for Leave {
+    /// Whether something was waited for.
+    type State = bool;
+
+    fn step(&mut self, worked: &bool, step: StepId) -> Passing<bool> {
+        match self.told.contains(&step) {
+            true => Passing::Drop,
+            false => Passing::On(*worked || self.works.contains(&step)),
+        }
+    }
+
+    fn exit(&mut self, worked: &bool, exit: Exit) -> bool {
+        *worked && matches!(exit, Exit::Return(_) | Exit::End)
+    }
+}
+
+/// Whether the function is called in its own package, and each time with an end that the caller
+/// brings about itself.
+fn callers_end_it(scene: &Scene<'_>, helper: &Helper) -> bool {
+    let (Root::Param(index), cx) = (helper.end.root, &scene.cx) else { return false };
+    if cx.declared().name.is_exported() {
+        return false;
+    }
+    let mut ends = false;
+    for func in &cx.index().package(cx.func.package).funcs {
+        if serves_tests(cx.index(), func.id) {
+            continue;
+        }
+        for (call, given) in calls_of(cx, func.id, index) {
+            let caller = FunctionCx { func: func.id, ..*cx };
+            let Some(read) = cx.summaries().read(func.id) else { return false };
+            if !ends_in_caller(&caller, &read, call, given) {
+                return false;
+            }
+            ends = true;
+        }
+    }
+    ends
+}
+
+fn calls_of(cx: &FunctionCx<'_>, caller: FuncId, index: u32) -> Vec<(ExprId, ExprId)> {
+    let file = cx.index().file_of(caller);
+    let info = cx.index().body(caller);
+    let decl = cx.index().func(caller).decl;
+    let calls = file.descendants(Node::Decl(decl)).filter_map(|node| {
+        let Node::Expr(call) = node else { return None };
+        let ExprKind::Call { ref args, .. } = file.expr(call).kind else { return None };
+        let is_call = matches!(info.callee(call), Callee::Func(func) if *func == cx.func);
+        Some((call, *args.get(index as usize)?)).filter(|_| is_call)
+    });
+    calls.collect()
+}
+
+fn ends_in_caller(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, given: ExprId) -> bool {
+    let function = &read.function;
+    let Some(at) = function.at_call(call) else { return true };
+    if function.info.type_of(given).is_context() {
+        let origin = cx.summaries().context(function, at, given);
+        let ends_with_request = origin.places().iter().any(ends_with_request);
+        return ends_with_request || !origin.derivations.is_empty();
+    }
+    let places = function.places(at, given);
+    read.function.bodies().any(|body| {
+        let effects = &read.effects(body).effects;
+        effects
+            .iter()
+            .any(|effect| effect.act == Act::Closed && places.list.contains(&effect.place))
+    })
+}
+
+fn finding(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper, left: &Span) -> Finding {
+    let cx = &scene.cx;
+    let file = read.function.file;
+    let channel = &helper.channel;
+    let message = format!(
+        "this goroutine waits for `{channel}` only, and stays when the work that started it is over"
+    );
+    let mut finding = cx.finding(helper.wait, "waits on", message);
+    let start = file.expr(helper.literal).span.start;
+    finding.labels.push(Label {
+        location: cx.location(read.function.step(go).span(file)),
+        role: Role::Started,
+        message: "started here".to_owned(),
+    });
+    finding.labels.push(Label {
+        location: cx.location(*left),
+        role: Role::Left,
+        message: "the work is over here, and nobody tells the goroutine".to_owned(),
+    });
+    finding.why = format!(
+        "`{channel}` belongs to whoever called: each call that is over before that leaves one \
+         goroutine more, with all that it refers to"
+    );
+    finding.help =
+        "let it wait for the end of this call too: a channel that is closed by `defer`, \
+                    or a context that is derived here and cancelled by `defer`; or \
+                    `context.AfterFunc`, whose `stop` is deferred"
+            .to_owned();
+    finding.defect = cx.location(Span::new(start, helper.wait.end));
+    finding
+}
