@@ -60,6 +60,10 @@ impl Machine<'_> {
                     self.wait(process, Operation::Cancel(context), call.want);
                     Ok(())
                 }
+                Object::OnceFunc { once, callee } => {
+                    self.wait(process, Operation::OnceDo(once, callee), call.want);
+                    Ok(())
+                }
                 Object::Finish(finish, object) => {
                     self.finish(state, process, finish, object);
                     Ok(())

@@ -25,8 +25,7 @@ impl Machine<'_> {
         Ok(match kind {
             Type::Chan(..) => {
                 let capacity = u32::try_from(size).unwrap_or(0);
-                let channel =
-                    Channel { capacity, buffer: Vec::new(), closed: false, clock: Clock::None };
+                let channel = Channel::new(capacity, Clock::None);
                 Value::Ref(state.add(Object::Channel(channel), Some(site)))
             }
             Type::Map(_, value) => {
@@ -151,6 +150,10 @@ impl Machine<'_> {
     }
 
     pub(super) fn copy_elements(&mut self, state: &mut State, to: Value, from: Value) {
+        if from.is_unknown() {
+            self.blur(state, to);
+            return;
+        }
         let items = self.elements(state, from);
         let Some(id) = to.object() else {
             self.escape(state, from);
@@ -163,6 +166,20 @@ impl Machine<'_> {
             for (place, value) in places.iter_mut().zip(items) {
                 *place = value;
             }
+        }
+    }
+
+    /// Any element of a slice may have been assigned something that is not known.
+    pub(super) fn blur(&mut self, state: &mut State, slice: Value) {
+        let Some(id) = slice.object() else { return };
+        let Object::Slice { element, items } = state.heap.get(id) else { return };
+        let (element, old) = (*element, items.clone());
+        for &value in &old {
+            self.escape(state, value);
+        }
+        let new = old.iter().map(|_| self.symbolic(state, element)).collect();
+        if let Object::Slice { items, .. } = state.heap.get_mut(id) {
+            *items = new;
         }
     }
 

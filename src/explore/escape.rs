@@ -10,8 +10,10 @@ use crate::program::types::{Type, TypeId};
 impl Machine<'_> {
     /// Lets unknown code have `value` and all that it leads to.
     pub(super) fn escape(&mut self, state: &mut State, value: Value) {
-        if let Value::Unknown(unknown) = value {
-            self.forget_members(state, unknown.id);
+        match value {
+            Value::Unknown(unknown) => self.forget_members(state, unknown.id),
+            Value::Func(_) => self.open(state),
+            _ => {}
         }
         let mut work: Vec<ObjectId> = value.object().into_iter().collect();
         while let Some(id) = work.pop() {
@@ -28,8 +30,22 @@ impl Machine<'_> {
                 continue;
             }
             state.heap.entry_mut(id).external = true;
+            if let Object::Closure { .. } | Object::Method { .. } = state.heap.get(id) {
+                self.open(state);
+            }
             self.forget_contents(state, id);
             state.heap.get(id).values(&mut |value| work.extend(value.object()));
+        }
+    }
+
+    /// Other code may call functions of the package, which reach its variables.
+    pub(super) fn open(&mut self, state: &mut State) {
+        if !self.closed || std::mem::replace(&mut state.opened, true) {
+            return;
+        }
+        let globals = state.globals.clone();
+        for &(_, place) in globals.iter() {
+            self.escape(state, place);
         }
     }
 

@@ -17,7 +17,7 @@ impl Machine<'_> {
                 let mut place = value;
                 if self.program.global(id).boxed {
                     let cell = state.add(Object::Cell(value), None);
-                    state.heap.entry_mut(cell).external = !self.closed;
+                    state.heap.entry_mut(cell).external = !self.closed || state.opened;
                     place = Value::Ref(cell);
                 }
                 state.set_global(id, place);
@@ -30,7 +30,7 @@ impl Machine<'_> {
     fn initial_global(&mut self, state: &mut State, id: GlobalId) -> Value {
         let global = self.program.global(id);
         let ty = global.ty;
-        if !self.closed {
+        if !self.closed || state.opened {
             return self.symbolic(state, ty);
         }
         let Some((func, at)) = global.init else { return self.zero(state, ty, false) };

@@ -52,7 +52,11 @@ pub(super) fn key(program: &Program, terms: &Terms, state: &State) -> Seen {
     let facts = walk.facts();
     let doubts = state.doubts;
     walk.hash.add(
-        u64::from(doubts.failed_test) | u64::from(doubts.inexact) << 1 | u64::from(doubts.cut) << 2,
+        u64::from(doubts.failed_test)
+            | u64::from(doubts.inexact) << 1
+            | u64::from(doubts.cut) << 2
+            | u64::from(doubts.unlikely) << 3
+            | u64::from(state.opened) << 4,
     );
     let reached = walk.numbers.iter().map(|&number| number != 0).collect();
     Seen { key: walk.hash.finish(), reached, facts }
@@ -270,6 +274,7 @@ impl Walk<'_> {
             Object::Method { func, .. } => self.hash.add(17 | u64::from(func.0) << 8),
             Object::LibMethod { name, .. } => self.hash.add(18 | u64::from(name.0) << 8),
             Object::MethodExpr(func) => self.hash.add(19 | u64::from(func.0) << 8),
+            Object::OnceFunc { .. } => self.hash.add(25),
             Object::Cancel(_) => self.hash.add(20),
             Object::Finish(finish, _) => self.hash.add(21 | (*finish as u64) << 8),
             Object::Yield { frame } => self.hash.add(22 | u64::from(*frame) << 8),

@@ -141,7 +141,13 @@ impl<'p> Machine<'p> {
     fn abandon(&mut self, state: &mut State, process: &mut Process) -> Result<bool, Stop> {
         let relevant = |frame: &Rc<Frame>| {
             let traits = self.program.func(frame.func).traits;
-            traits.synchronises || frame.deferred
+            // What a library does when the function that it called has returned.
+            let finishes = frame.defers.iter().any(|deferred| {
+                deferred.callee.object().is_some_and(|id| {
+                    matches!(state.heap.get(id), crate::explore::object::Object::Finish(..))
+                })
+            });
+            traits.synchronises || frame.deferred || finishes
         };
         let keep = process.frames.iter().rposition(relevant).map_or(0, |at| at + 1);
         if keep == 0 || keep == process.frames.len() {
@@ -274,7 +280,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The value of a variable, which may live in a cell.
-    fn through_cell(&self, state: &State, value: Value) -> Value {
+    pub(super) fn through_cell(&self, state: &State, value: Value) -> Value {
         match value {
             Value::Ref(id) => match state.heap.get(id) {
                 crate::explore::object::Object::Cell(inner) => *inner,

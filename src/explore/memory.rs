@@ -164,6 +164,15 @@ impl Machine<'_> {
         value
     }
 
+    /// Gives every field of an external struct a value of its own.
+    fn touch_all(&mut self, state: &mut State, id: ObjectId) {
+        let Object::Struct { ty, .. } = state.heap.get(id) else { return };
+        let Type::Struct(fields) = self.program.types.underlying(*ty).clone() else { return };
+        for field in &fields {
+            self.touch(state, id, field);
+        }
+    }
+
     pub(super) fn set_field(
         &mut self,
         state: &mut State,
@@ -405,6 +414,9 @@ impl Machine<'_> {
         }
         let mut work = vec![(to, from)];
         while let Some((to, from)) = work.pop() {
+            if state.heap.is_external(from) && !state.heap.is_external(to) {
+                self.touch_all(state, from);
+            }
             let mut object = state.heap.get(from).clone();
             if let (Object::Struct { fields, .. }, Object::Struct { fields: old, .. }) =
                 (&mut object, state.heap.get(to))
@@ -499,7 +511,15 @@ impl Machine<'_> {
                 if let Some(&(_, value)) = found {
                     return Ok((value, yes));
                 }
-                if state.heap.is_external(id) {
+                let maybe = items.iter().any(|&(key, _)| self.equal(state, key, index).is_none());
+                if maybe {
+                    // It may be any of them.
+                    let values: Vec<Value> = items.iter().map(|&(_, value)| value).collect();
+                    for value in values {
+                        self.escape(state, value);
+                    }
+                }
+                if maybe || state.heap.is_external(id) {
                     return Ok((self.symbolic(state, value), state.unknown(TypeId::BOOL)));
                 }
                 Ok((self.zero(state, value, false), Value::Bool(false)))
@@ -543,12 +563,19 @@ impl Machine<'_> {
                 .position(|&(key, _)| key == index || self.equal(state, key, index) == Some(true)),
             _ => None,
         };
+        let index = match (state.heap.get(id), index) {
+            (Object::Slice { .. }, Value::Int(_)) => index,
+            (Object::Slice { items, .. }, _) if items.len() == 1 => Value::Int(0),
+            (Object::Slice { .. }, _) => {
+                self.escape(state, value);
+                self.blur(state, Value::Ref(id));
+                return;
+            }
+            _ => index,
+        };
         match state.heap.get_mut(id) {
             Object::Slice { items, .. } => {
-                let Value::Int(at) = index else {
-                    self.escape(state, value);
-                    return;
-                };
+                let Value::Int(at) = index else { return };
                 if let Some(place) = usize::try_from(at).ok().and_then(|at| items.get_mut(at)) {
                     *place = value;
                 }

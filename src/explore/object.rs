@@ -35,6 +35,14 @@ pub(super) struct Channel {
     pub buffer: Vec<Value>,
     pub closed: bool,
     pub clock: Clock,
+    /// Whether it is what `Done` of a context gives.
+    pub of_context: bool,
+}
+
+impl Channel {
+    pub fn new(capacity: u32, clock: Clock) -> Channel {
+        Channel { capacity, buffer: Vec::new(), closed: false, clock, of_context: false }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,6 +131,11 @@ pub(super) enum Object {
     },
     /// A declared method as a function: the first argument is the receiver.
     MethodExpr(FuncId),
+    /// A function that runs another one once, however often it is called.
+    OnceFunc {
+        once: ObjectId,
+        callee: Value,
+    },
     /// The function that cancels a context.
     Cancel(ObjectId),
     /// Ends a `Once`, a goroutine of a group, and the like: see [`Finish`].
@@ -171,6 +184,10 @@ impl Object {
             Object::Method { receiver, .. } | Object::LibMethod { receiver, .. } => {
                 visit(*receiver);
             }
+            Object::OnceFunc { once, callee } => {
+                visit(Value::Ref(*once));
+                visit(*callee);
+            }
             Object::Cancel(id) | Object::Finish(_, id) => visit(Value::Ref(*id)),
             Object::Suspended(frames, _) => frames.iter().for_each(|frame| frame.values(visit)),
             Object::Mutex(_)
@@ -201,6 +218,7 @@ impl Object {
             Object::Method { receiver, .. } | Object::LibMethod { receiver, .. } => {
                 change(receiver);
             }
+            Object::OnceFunc { callee, .. } => change(callee),
             Object::Suspended(frames, _) => {
                 for frame in frames {
                     Rc::make_mut(frame).change_values(change);

@@ -140,10 +140,7 @@ fn resource(machine: &Machine<'_>, state: &State, id: ObjectId) -> Resource {
         Object::Cond { .. } => ResourceKind::Condition,
         _ => ResourceKind::Other,
     };
-    let of_context = state
-        .heap
-        .ids()
-        .any(|other| matches!(state.heap.get(other), Object::Context { done, .. } if *done == id));
+    let of_context = matches!(&entry.object, Object::Channel(channel) if channel.of_context);
     Resource { object: id.0, made: entry.made, external: entry.external, kind, of_context }
 }
 

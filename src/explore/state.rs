@@ -107,6 +107,9 @@ pub struct Doubts {
     pub shrunk: bool,
     /// A call was skipped because of a bound.
     pub cut: bool,
+    /// Other code was taken to have given an answer that it may never give: a channel that it has
+    /// closed, an error of a call that is given nothing but numbers.
+    pub unlikely: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -120,6 +123,11 @@ pub(super) struct State {
     pub next_unknown: u32,
     pub next_goroutine: u32,
     pub doubts: Doubts,
+    /// Whether other code was given a function of the package: it may call it, and what that calls,
+    /// at any time, so that it reaches the package variables.
+    pub opened: bool,
+    /// The unknowns of which some answer is unlikely: false, or not nil.
+    pub unlikely: Rc<Vec<u32>>,
 }
 
 impl State {
@@ -139,6 +147,13 @@ impl State {
     pub fn non_nil(&mut self, ty: TypeId) -> Value {
         self.next_unknown += 1;
         Value::Unknown(Unknown { id: self.next_unknown, ty, non_nil: true })
+    }
+
+    /// Notes that `value` is not likely to turn out false, or other than nil.
+    pub fn is_unlikely(&mut self, value: Value) {
+        if let Value::Unknown(unknown) = value {
+            Rc::make_mut(&mut self.unlikely).push(unknown.id);
+        }
     }
 
     pub fn process(&self, id: GoroutineId) -> Option<usize> {

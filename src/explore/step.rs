@@ -103,7 +103,7 @@ impl Machine<'_> {
             Op::StoreGlobal(id) => {
                 let value = frame.pop();
                 let value = self.copy(state, value);
-                if !self.closed {
+                if !self.closed || state.opened {
                     self.escape(state, value);
                 }
                 let old = self.global(state, id);

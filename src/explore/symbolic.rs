@@ -156,10 +156,20 @@ impl Machine<'_> {
             }
             return Value::Bool(compare(op, left, right));
         }
+        let left = self.number(state, left);
+        let right = self.number(state, right);
         if self.is_integer(left) && self.is_integer(right) {
             return self.term(state, Term::Binary(op, left, right), TypeId::BOOL);
         }
         state.unknown(TypeId::BOOL)
+    }
+
+    /// A variable of another package as a number of which nothing is known.
+    pub(super) fn number(&mut self, state: &mut State, value: Value) -> Value {
+        match value {
+            Value::External(_) => self.term(state, Term::Len(value), TypeId::INT),
+            value => value,
+        }
     }
 
     fn arithmetic(
@@ -210,6 +220,12 @@ impl Machine<'_> {
             (Value::Nil, Value::Unknown(unknown)) | (Value::Unknown(unknown), Value::Nil) => {
                 unknown.non_nil.then_some(false)
             }
+            // What other code gives is no value of a type that it cannot name.
+            (Value::Unknown(_), Value::Struct(id)) | (Value::Struct(id), Value::Unknown(_))
+                if self.is_private(state, id) =>
+            {
+                Some(false)
+            }
             (Value::Unknown(_) | Value::Term(_), _) | (_, Value::Unknown(_) | Value::Term(_)) => {
                 None
             }
@@ -225,6 +241,15 @@ impl Machine<'_> {
             }
             _ => Some(false),
         }
+    }
+
+    /// Whether an object is of a type whose name is not exported, and other code cannot reach it.
+    fn is_private(&self, state: &State, id: ObjectId) -> bool {
+        let Object::Struct { ty, .. } = state.heap.get(id) else { return false };
+        let types = &self.program.types;
+        let exported = |name: &str| name.starts_with(char::is_uppercase);
+        !state.heap.is_external(id)
+            && types.name_of(*ty).is_some_and(|named| !exported(types.named(named).name.as_str()))
     }
 
     pub(super) fn not(&mut self, state: &mut State, value: Value) -> Value {
@@ -365,6 +390,12 @@ impl Machine<'_> {
                 true
             }
             Decision::Is(id, by) => {
+                let answer = match by {
+                    Value::Bool(answer) => !answer,
+                    Value::Unknown(unknown) => unknown.non_nil,
+                    _ => false,
+                };
+                state.doubts.unlikely |= answer && state.unlikely.contains(&id);
                 // Which terms change is found first, as both closures look at the terms.
                 let terms = std::mem::take(&mut self.terms);
                 let cell = std::cell::RefCell::new(terms);
@@ -429,7 +460,7 @@ fn fact(facts: &[(TermId, Value)], term: TermId) -> Option<Value> {
 
 /// A channel that other code sends on, receives from and closes.
 pub(super) fn external_channel() -> Channel {
-    Channel { capacity: 0, buffer: Vec::new(), closed: false, clock: Clock::None }
+    Channel::new(0, Clock::None)
 }
 
 /// The object of a library type that is held in place.

@@ -127,6 +127,7 @@ impl Machine<'_> {
             (Way::External, None) => {
                 let value = state.unknown(TypeId::UNKNOWN);
                 let ok = state.unknown(TypeId::BOOL);
+                state.is_unlikely(ok);
                 self.received(state, index, case, value, ok);
             }
             (Way::ExternalClosed, _) | (Way::Closed, None) => {
@@ -402,7 +403,7 @@ impl Machine<'_> {
             Ok(())
         } else {
             *state.heap.get_mut(once) = Object::Once(OnceState::Running);
-            self.run_once(state, process, once, callee)
+            self.run_once(state, process, once, callee, want)
         };
         state.processes[index] = shared;
         result
@@ -414,9 +415,11 @@ impl Machine<'_> {
         process: &mut Process,
         once: ObjectId,
         callee: Value,
+        want: u8,
     ) -> Result<(), Stop> {
         let at = process.site();
         let depth = process.frames.len();
+        self.deliver(state, process, Vec::new(), want);
         let call = Call { callee, args: Vec::new(), spread: false, want: 0, deferred: false };
         match self.call(state, process, call) {
             Err(Stop::Panic) => return self.panic(state, process),

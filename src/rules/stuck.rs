@@ -41,7 +41,7 @@ pub const WAITGROUP_UNBALANCED: Rule =
 
 /// The highest confidence that a finding of the explorer has. Where nobody asks for findings of so
 /// little confidence nothing is explored.
-pub const EXPLORED: Confidence = Confidence::Low;
+pub const EXPLORED: Confidence = Confidence::High;
 
 const fn rule(page: &'static str) -> Rule {
     Rule { page, check: Check::Exploration(None) }
@@ -56,6 +56,8 @@ const fn with(page: &'static str, evidence: Evidence) -> Rule {
 pub struct Explorer<'a> {
     files: Vec<(FileId, &'a File)>,
     program: Program,
+    /// Whether the package is a program: most of its functions end with the process.
+    brief: bool,
 }
 
 impl<'a> Explorer<'a> {
@@ -68,7 +70,8 @@ impl<'a> Explorer<'a> {
         // Go 1.22: https://go.dev/blog/loopvar-preview
         let shares_loop_variables = versions.go().is_some_and(|go| (go.major, go.minor) < (1, 22));
         let program = program::compile(&sources, &Known { shares_loop_variables });
-        Explorer { files, program }
+        let brief = index.package(package).name.as_str() == "main";
+        Explorer { files, program, brief }
     }
 
     /// The functions of these files that an exploration starts from.
@@ -94,7 +97,13 @@ impl<'a> Explorer<'a> {
             OPEN
         };
         let exploration = explore::explore(&self.program, start, &limits);
-        let story = tell::Story { program: &self.program, files: &self.files, root, test };
+        let story = tell::Story {
+            program: &self.program,
+            files: &self.files,
+            root,
+            test,
+            brief: self.brief,
+        };
         exploration
             .stuck
             .iter()
@@ -103,6 +112,9 @@ impl<'a> Explorer<'a> {
                 // `main` that waits for a context which never ends is meant to stay, as `select {}`.
                 let centre = &stuck.goroutines[verdict.centre];
                 if ends_process && centre.number == 0 && verdict.fault == judge::Fault::Context {
+                    return None;
+                }
+                if story.is_meant(centre) {
                     return None;
                 }
                 let mut finding = story.finding(stuck, &verdict);

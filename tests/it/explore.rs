@@ -548,3 +548,159 @@ func f() {
         "stuck, send 11",
     );
 }
+
+#[test]
+fn a_cleanup_runs_when_its_subtest_ends() {
+    check(
+        r#"
+import ("sync"; "testing")
+var mu sync.Mutex
+func capture(t *testing.T) {
+    mu.Lock()
+    t.Cleanup(func() { mu.Unlock() })
+}
+func f(t *testing.T) {
+    t.Run("a", func(t *testing.T) { capture(t) })
+    t.Run("b", func(t *testing.T) { capture(t) })
+}
+        "#,
+        "",
+    );
+}
+
+#[test]
+fn functions_given_away_reach_package_variables() {
+    let text = |given: &str| {
+        format!(
+            r#"
+import ("other"; "sync")
+var wg sync.WaitGroup
+func create() int {{ wg.Done(); return 1 }}
+func f() {{
+    other.Register({given})
+    wg.Add(1)
+    other.Start()
+    wg.Wait()
+}}
+            "#
+        )
+    };
+    check(&text("create"), "");
+    check(&text("1"), "stuck, counter 8");
+}
+
+#[test]
+fn elements_that_may_have_been_assigned_are_not_nil() {
+    check_open(
+        r#"
+func f(all []chan int) {
+    some := make([]chan int, len(all))
+    copy(some, all)
+    for _, c := range some { c <- 1 }
+}
+        "#,
+        "",
+    );
+    check_open(
+        r#"
+func f(key string) {
+    m := map[string]chan int{"a": make(chan int), "b": make(chan int)}
+    m[key] <- 1
+}
+        "#,
+        "",
+    );
+    check_open(
+        r#"
+import "other"
+func f() {
+    all := other.All()
+    waits := make([]chan int, len(all))
+    for i := range all {
+        c := make(chan int, 1)
+        waits[i] = c
+        go func() { c <- 1 }()
+    }
+    for _, c := range waits { <-c }
+}
+        "#,
+        "",
+    );
+    check_open(
+        r#"
+type T struct { c chan int }
+func f(m map[int]T, key int) {
+    var t T
+    t, ok := m[key]
+    if ok { t.c <- 1 }
+}
+        "#,
+        "",
+    );
+}
+
+#[test]
+fn a_number_of_another_package_is_no_zero_workers() {
+    check_open(
+        r#"
+import "other"
+func f() {
+    c := make(chan int)
+    for i := 0; i < other.Workers; i++ {
+        go func() { for range c {} }()
+    }
+    c <- 1
+    close(c)
+}
+        "#,
+        "",
+    );
+}
+
+#[test]
+fn a_function_that_runs_once() {
+    check(
+        r#"
+import "sync"
+func f() {
+    c := make(chan int)
+    end := sync.OnceFunc(func() { close(c) })
+    defer end()
+    end()
+    <-c
+}
+        "#,
+        "",
+    );
+    check(
+        r#"
+import ("other"; "sync")
+func work(n int) { if n < other.N { n++ } }
+func f() {
+    var once sync.Once
+    once.Do(func() { work(1) })
+    once.Do(func() { work(2) })
+}
+        "#,
+        "",
+    );
+}
+
+#[test]
+fn an_error_of_other_code_is_no_private_value() {
+    check_open(
+        r#"
+import "other"
+type late struct{}
+func (late) Error() string { return "" }
+func f() {
+    c := make(chan error, 2)
+    go func() { c <- other.Try() }()
+    if err := <-c; err != nil {
+        if err == (late{}) { <-c }
+    }
+}
+        "#,
+        "",
+    );
+}

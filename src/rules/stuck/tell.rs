@@ -22,6 +22,8 @@ pub(super) struct Story<'a> {
     pub root: FuncId,
     /// Whether the root belongs to a test.
     pub test: bool,
+    /// Whether the package is a program, most of whose functions end with the process.
+    pub brief: bool,
 }
 
 impl Story<'_> {
@@ -265,8 +267,14 @@ impl Story<'_> {
     fn confidence(&self, stuck: &Stuck, centre: &Goroutine) -> Confidence {
         let counts = !matches!(centre.waits_for, WaitsFor::Lock | WaitsFor::RLock);
         let miscounted = stuck.doubts.shrunk && counts;
-        let doubtful =
-            stuck.doubts.failed_test || miscounted || self.asks_twice(stuck) || self.is_idle(stuck);
+        let at_root = |goroutine: &Goroutine| goroutine.number == 0;
+        let brief = self.brief && !stuck.goroutines.iter().any(at_root);
+        let doubtful = stuck.doubts.failed_test
+            || stuck.doubts.unlikely
+            || miscounted
+            || brief
+            || self.asks_twice(stuck)
+            || self.is_idle(stuck);
         if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
         }
@@ -281,13 +289,54 @@ impl Story<'_> {
             )
         });
         // A test chooses what it is given: what is unknown there is not open but not understood.
-        if chosen && self.test {
+        if chosen && (self.test || self.is_sized(centre) || is_lonely(stuck, centre)) {
             return Confidence::Low;
         }
         if chosen || centre.external || stuck.kind == Kind::Component {
             return Confidence::Medium;
         }
         Confidence::High
+    }
+
+    /// Whether a channel is full whose capacity is computed: how it compares to the number of
+    /// values is decided by what is not known here.
+    fn is_sized(&self, centre: &Goroutine) -> bool {
+        let made = centre.resources.iter().find_map(|resource| match resource.kind {
+            ResourceKind::Channel { capacity: 1.., .. } if centre.waits_for == WaitsFor::Send => {
+                resource.made
+            }
+            _ => None,
+        });
+        made.is_some_and(|made| {
+            let code = &self.program.func(made.func).code;
+            let size = (made.pc as usize).checked_sub(1).and_then(|before| code.get(before));
+            !matches!(size, Some(Op::Const(_)))
+        })
+    }
+
+    /// Whether a goroutine waits at a channel that it made itself only to wait: `select {}` by
+    /// another name.
+    pub fn is_meant(&self, centre: &Goroutine) -> bool {
+        if !matches!(centre.waits_for, WaitsFor::Receive | WaitsFor::Range) {
+            return false;
+        }
+        let Some(made) = centre.resources.first().and_then(|resource| resource.made) else {
+            return false;
+        };
+        let func = self.program.func(made.func);
+        let waits = |op: Option<&Op>| matches!(op, Some(Op::Receive { .. } | Op::RangeStart(_)));
+        let code = &func.code;
+        if made.func != centre.at.func || !matches!(code.get(made.pc as usize), Some(Op::Make(_))) {
+            return false;
+        }
+        match code.get(made.pc as usize + 1) {
+            Some(&Op::Declare(slot)) => code.iter().enumerate().all(|(at, op)| match *op {
+                Op::Load(used) if used == slot => waits(code.get(at + 1)),
+                Op::Store(used) => used != slot,
+                _ => true,
+            }),
+            next => waits(next),
+        }
     }
 
     /// Whether all who are left wait for new work or for their end when the test that started them
@@ -397,6 +446,15 @@ impl Story<'_> {
         let end = source.line_span(source.line(span.start)).map_or(span.end, |line| line.end);
         Span::new(span.start, span.end.min(end).max(span.start))
     }
+}
+
+/// Whether the root waits for others, and did not start any: it was given nothing to do.
+fn is_lonely(stuck: &Stuck, centre: &Goroutine) -> bool {
+    let receives =
+        matches!(centre.waits_for, WaitsFor::Receive | WaitsFor::Range | WaitsFor::Select);
+    receives
+        && stuck.goroutines.iter().all(|goroutine| goroutine.number == 0)
+        && stuck.witness.iter().all(|step| step.goroutine == 0)
 }
 
 /// Where the lock that a goroutine waits for was taken.
