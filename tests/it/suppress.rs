@@ -139,7 +139,7 @@ fn what_is_unused_is_not_judged_where_a_finding_may_be_unseen() {
     let unused = "//straggler:ignore watch-not-stopped it was a watch\nvar x int\n";
     check(unused, &["1 bad-suppression: nothing of `watch-not-stopped` is found here any more"], 0);
     // A rule that did not run could have found something.
-    check("//straggler:ignore lock-order it is told elsewhere\nvar x int\n", &[], 0);
+    check("//straggler:ignore wait-ignores-context it is told elsewhere\nvar x int\n", &[], 0);
     // So could one that knew the package that is missing.
     let missing =
         "import \"example.com/nowhere\"\nfunc g(ctx context.Context) { nowhere.F(ctx) }\n";
