@@ -11,6 +11,7 @@
 
 mod fingerprint;
 mod guard;
+mod memory;
 mod merge;
 mod parse;
 mod report;
@@ -38,6 +39,7 @@ use crate::syntax::File;
 use suppress::Suppressions;
 
 pub use guard::run as caught;
+pub use memory::Memory;
 pub use report::{Counts, Report, ReportFile};
 pub use settings::Settings;
 
@@ -86,11 +88,23 @@ pub fn analyze(
     selection: &Selection,
     progress: &Progress,
 ) -> Report {
+    analyze_again(snapshot, catalog, selection, progress, &mut Memory::default())
+}
+
+/// As [`analyze`], and with the same report, after other runs of much the same files: what `memory`
+/// holds of them need not be read again.
+pub fn analyze_again(
+    snapshot: &Snapshot,
+    catalog: &Catalog,
+    selection: &Selection,
+    progress: &Progress,
+    memory: &mut Memory,
+) -> Report {
     progress.total.store(snapshot.files.len() + snapshot.packages.len(), Ordering::Relaxed);
     let mut notes = snapshot.notes.clone();
-    let (trees, parse_notes) = parse::parse(snapshot, progress);
+    let (trees, parse_notes) = parse::parse(snapshot, progress, &mut memory.trees);
     notes.extend(parse_notes);
-    let index = Index::new(snapshot, &trees, catalog);
+    let index = Index::new(snapshot, &trees, catalog).with_declarations(&memory.declarations);
     let versions = snapshot.packages.iter().map(|package| versions(snapshot, package)).collect();
     let summaries = Summaries::new(&index, catalog, versions);
     let run = Run {

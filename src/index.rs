@@ -34,6 +34,7 @@ pub use body::BodyInfo;
 pub use constant::Constant;
 pub use def::{Builtin, Callee, Def, Local, LocalId, LocalKind, QualifiedName, Selection};
 pub use package::{Func, Object, ObjectKind, Package, Receiver, Spec};
+pub use store::Declarations;
 pub use types::{
     Array, Basic, Constraint, DeclRef, Field, Interface, InterfaceMethod, Map, Named, Signature,
     Struct, Type, TypeDecl, TypeParam,
@@ -66,6 +67,7 @@ pub struct Index<'s> {
     catalog: &'s Catalog,
     packages: Vec<Package>,
     dependencies: store::Dependencies,
+    declarations: Option<&'s Declarations>,
 }
 
 /// What a package is made of.
@@ -94,7 +96,13 @@ impl<'s> Index<'s> {
             Package::new(package.id, source)
         });
         let packages = packages.collect();
-        Index { snapshot, catalog, packages, dependencies: store::Dependencies::default() }
+        let dependencies = store::Dependencies::default();
+        Index { snapshot, catalog, packages, dependencies, declarations: None }
+    }
+
+    /// The index with what an earlier one read of dependencies.
+    pub fn with_declarations(self, declarations: &'s Declarations) -> Index<'s> {
+        Index { declarations: Some(declarations), ..self }
     }
 
     /// The declarations of a package.

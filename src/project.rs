@@ -251,6 +251,40 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The snapshot with these bytes in those of its files, without a look at the disk; its notes
+    /// are those of before. `None` where more than a text would be another: a package clause, an
+    /// import or a build constraint.
+    pub fn edited(&self, overlays: &BTreeMap<PathBuf, Vec<u8>>) -> Option<Snapshot> {
+        let mut files = self.files.clone();
+        for (path, bytes) in overlays {
+            // Files are in the order of their directories.
+            let wanted = (path.parent(), path);
+            let place = files.partition_point(|file| (file.path.parent(), &file.path) < wanted);
+            let Some(before) = files.get(place).filter(|file| file.path == *path) else { continue };
+            if before.text.bytes() == bytes.as_slice() {
+                continue;
+            }
+            if header::scan(before.text.bytes()) != header::scan(bytes) {
+                return None;
+            }
+            files[place] = Arc::new(SourceFile {
+                id: before.id,
+                path: path.clone(),
+                display: before.display.clone(),
+                text: SourceText::new(bytes.clone()),
+                test: before.test,
+            });
+        }
+        Some(Snapshot {
+            files,
+            packages: self.packages.clone(),
+            modules: self.modules.clone(),
+            notes: self.notes.clone(),
+            counts: self.counts.clone(),
+            dependencies: self.dependencies.of_edited(),
+        })
+    }
+
     /// A file of the run or of a dependency.
     ///
     /// Numbers of dependency files depend on the order in which they were asked for: nothing that

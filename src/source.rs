@@ -81,6 +81,15 @@ struct Inner {
     line_starts: Box<[u32]>,
 }
 
+/// Equal bytes.
+impl PartialEq for SourceText {
+    fn eq(&self, other: &SourceText) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.bytes == other.inner.bytes
+    }
+}
+
+impl Eq for SourceText {}
+
 impl SourceText {
     /// Takes the bytes of a file. Files of 4 GiB and more are not representable: the caller
     /// refuses them before (`project` has a far lower limit).

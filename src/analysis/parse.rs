@@ -1,9 +1,11 @@
 //! The first phase: every file to its tree, and a note on each that is not Go as it should be.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::analysis::{Progress, guard, internal_error};
 use crate::diagnostic::{Note, NoteKind};
@@ -11,22 +13,36 @@ use crate::project::{Snapshot, SourceFile};
 use crate::source::SourceText;
 use crate::syntax::{self, File};
 
-/// The trees of all files of the run, in their order, and the notes.
-pub fn parse(snapshot: &Snapshot, progress: &Progress) -> (Vec<Arc<File>>, Vec<Note>) {
-    let parsed: Vec<(Arc<File>, Option<Note>)> = snapshot
+/// Trees by path, with the text that they are of and the notes on it.
+pub type Trees = FxHashMap<PathBuf, (SourceText, Parsed)>;
+
+type Parsed = (Arc<File>, Option<Note>);
+
+/// The trees of all files of the run, in their order, and the notes. Those that are `known` are
+/// taken from there, and afterwards all of these are.
+pub fn parse(
+    snapshot: &Snapshot,
+    progress: &Progress,
+    known: &mut Trees,
+) -> (Vec<Arc<File>>, Vec<Note>) {
+    let parsed: Vec<Parsed> = snapshot
         .files
         .par_iter()
         .map(|file| {
-            let parsed = parse_file(file);
+            let same = known.get(&file.path).filter(|(text, _)| *text == file.text);
+            let parsed = same.map_or_else(|| parse_file(file), |(_, parsed)| parsed.clone());
             progress.done.fetch_add(1, Ordering::Relaxed);
             parsed
         })
         .collect();
+    let texts = snapshot.files.iter().map(|file| (file.path.clone(), file.text.clone()));
+    *known =
+        texts.zip(&parsed).map(|((path, text), parsed)| (path, (text, parsed.clone()))).collect();
     let (trees, notes): (Vec<_>, Vec<_>) = parsed.into_iter().unzip();
     (trees, notes.into_iter().flatten().collect())
 }
 
-fn parse_file(file: &SourceFile) -> (Arc<File>, Option<Note>) {
+fn parse_file(file: &SourceFile) -> Parsed {
     match guard::run(|| syntax::parse(file.text.clone())) {
         Ok(tree) => {
             let note = note(file, &tree);

@@ -5,11 +5,31 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::project::{DependencySource, Importer, PackageId};
-use crate::syntax::{self, Symbol};
+use crate::project::{DependencySource, Importer, PackageId, SourceFile};
+use crate::source::SourceText;
+use crate::syntax::{self, File, Symbol};
 
 use super::package::Package;
 use super::{Index, PackageSource};
+
+/// The declarations of files of dependencies, which a later index need not read again where the
+/// text is the same.
+#[derive(Debug, Default)]
+pub struct Declarations(Mutex<FxHashMap<PathBuf, (SourceText, Arc<File>)>>);
+
+impl Declarations {
+    fn of(&self, file: &SourceFile) -> Arc<File> {
+        let known = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((text, tree)) = known().get(&file.path)
+            && *text == file.text
+        {
+            return Arc::clone(tree);
+        }
+        let tree = Arc::new(syntax::parse_declarations(file.text.clone()));
+        known().insert(file.path.clone(), (file.text.clone(), Arc::clone(&tree)));
+        tree
+    }
+}
 
 /// Grows without moving what it holds: segment `n` holds `2^n` packages.
 #[derive(Default)]
@@ -106,7 +126,10 @@ impl Index<'_> {
             let files: Vec<_> = source
                 .files
                 .iter()
-                .map(|file| (file.id, Arc::new(syntax::parse_declarations(file.text.clone()))))
+                .map(|file| {
+                    let read = || Arc::new(syntax::parse_declarations(file.text.clone()));
+                    (file.id, self.declarations.map_or_else(read, |known| known.of(file)))
+                })
                 .collect();
             let clause = files.iter().find_map(|(_, file)| file.package);
             let sources = PackageSource {

@@ -1,7 +1,7 @@
 //! The thread that knows the state of affairs: what is open, what is analysed, who waits for what.
 //! Whatever happens comes to it as an event, one after the other, and it waits for nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,7 +29,7 @@ use super::diagnostics::{self, Places};
 use super::document::Document;
 use super::uri;
 use super::wire::{self, Incoming};
-use super::worker::{Done, Job, Trouble};
+use super::worker::{Changed, Done, Job, Trouble};
 
 /// Something that happens to the server.
 #[derive(Debug)]
@@ -81,8 +81,8 @@ struct Unit {
     revision: u64,
     /// When the next run shall start.
     due: Option<Instant>,
-    /// Whether the configuration may have changed since the last run.
-    reconfigured: bool,
+    /// What may be another than in the last run.
+    changed: Changed,
     /// The last report, and what it is about.
     done: Option<(u64, Arc<Report>)>,
     /// Who waits for a report on the present state of affairs.
@@ -276,7 +276,7 @@ impl Server {
         };
         let root = self.root_of(&path);
         if let Some(root) = &root {
-            self.touch(root.clone(), PAUSE);
+            self.touch(root.clone(), Changed::Files);
         }
         let (version, text) = (opened.version, opened.text);
         let document = Document { uri: uri.clone(), path, version, text, root };
@@ -291,7 +291,7 @@ impl Server {
         };
         document.change(params.text_document.version, params.content_changes, encoding);
         if let Some(root) = document.root.clone() {
-            self.touch(root, PAUSE);
+            self.touch(root, Changed::Texts);
         }
     }
 
@@ -299,32 +299,33 @@ impl Server {
     fn did_save(&mut self, params: &DidSaveTextDocumentParams) {
         let document = self.documents.get(&params.text_document.uri.0);
         if let Some(root) = document.and_then(|document| document.root.clone()) {
-            self.touch(root, PAUSE);
+            self.touch(root, Changed::Files);
         }
     }
 
     fn did_close(&mut self, params: &DidCloseTextDocumentParams) {
         let Some(document) = self.documents.remove(&params.text_document.uri.0) else { return };
         let Some(root) = document.root else { return };
-        self.touch(root.clone(), PAUSE);
-        if self.dirs(&root).is_empty() {
+        self.touch(root.clone(), Changed::Files);
+        if self.open_in(&root).next().is_none() {
             self.forget(&root);
         }
     }
 
     fn did_change_files(&mut self, params: &DidChangeWatchedFilesParams) {
-        let changed: Vec<PathBuf> =
+        let paths: Vec<PathBuf> =
             params.changes.iter().filter_map(|event| uri::to_path(&event.uri.0)).collect();
         let is_module_file = |path: &PathBuf| {
             path.file_name().is_some_and(|name| name == "go.mod" || name == "go.work")
         };
-        if changed.iter().any(is_module_file) {
+        if paths.iter().any(is_module_file) {
             self.find_roots();
         }
         let is_config =
             |path: &PathBuf| path.file_name().is_some_and(|name| name == "straggler.toml");
-        let reconfigured = changed.iter().any(is_config);
-        self.touch_all(reconfigured);
+        let reconfigured = paths.iter().any(is_config);
+        let changed = if reconfigured { Changed::Config } else { Changed::Files };
+        self.touch_all(changed);
     }
 
     fn did_change_settings(&mut self, params: &DidChangeConfigurationParams) {
@@ -339,7 +340,7 @@ impl Server {
             client.change_folders(&params.event.added, &params.event.removed);
         }
         self.find_roots();
-        self.touch_all(false);
+        self.touch_all(Changed::Files);
     }
 
     fn cancel(&mut self, params: &Value) {
@@ -376,7 +377,7 @@ impl Server {
                 if let Some(client) = &mut self.client {
                     client.settings = settings;
                 }
-                self.touch_all(true);
+                self.touch_all(Changed::Config);
             }
         }
     }
@@ -419,8 +420,8 @@ impl Server {
         })
     }
 
-    /// Makes a new state of affairs of a unit, for which a run is due after `pause`.
-    fn touch(&mut self, root: PathBuf, pause: Duration) {
+    /// Makes a new state of affairs of a unit, for which a run is due.
+    fn touch(&mut self, root: PathBuf, changed: Changed) {
         if let Some((running, progress)) = &self.running
             && *running == root
         {
@@ -430,16 +431,14 @@ impl Server {
         let unit = self.units.entry(root).or_default();
         unit.revision = self.last_revision;
         let asked = !unit.waiting.is_empty();
-        unit.due = Some(Instant::now() + if asked { Duration::ZERO } else { pause });
+        unit.changed = unit.changed.max(changed);
+        unit.due = Some(Instant::now() + if asked { Duration::ZERO } else { PAUSE });
     }
 
-    fn touch_all(&mut self, reconfigured: bool) {
+    fn touch_all(&mut self, changed: Changed) {
         let roots: Vec<PathBuf> = self.units.keys().cloned().collect();
         for root in roots {
-            self.touch(root.clone(), PAUSE);
-            if let Some(unit) = self.units.get_mut(&root) {
-                unit.reconfigured |= reconfigured;
-            }
+            self.touch(root, changed);
         }
         if self.client().pulls && self.client().refreshes {
             self.ask_client("workspace/diagnostic/refresh", Value::Null);
@@ -464,23 +463,20 @@ impl Server {
                 document.root.clone_from(&root);
             }
             if let Some(root) = root {
-                self.touch(root, PAUSE);
+                self.touch(root, Changed::Files);
             }
         }
         let roots: Vec<PathBuf> = self.units.keys().cloned().collect();
         for root in roots {
-            if self.dirs(&root).is_empty() {
+            if self.open_in(&root).next().is_none() {
                 self.forget(&root);
             }
         }
     }
 
-    /// The directories of what is open below a root.
-    fn dirs(&self, root: &Path) -> Vec<PathBuf> {
-        let own = self.documents.values().filter(|open| open.root.as_deref() == Some(root));
-        let dirs: BTreeSet<PathBuf> =
-            own.filter_map(|open| open.path.parent().map(Path::to_owned)).collect();
-        dirs.into_iter().collect()
+    /// What is open below a root.
+    fn open_in(&self, root: &Path) -> impl Iterator<Item = &Document> {
+        self.documents.values().filter(move |open| open.root.as_deref() == Some(root))
     }
 
     /// Takes back what was said of a unit of which nothing is open any more.
@@ -504,20 +500,20 @@ impl Server {
         let Some((_, root)) = due.filter(|(due, _)| *due <= now).min() else { return };
         let root = root.clone();
         let progress = Arc::new(Progress::default());
-        let dirs = self.dirs(&root);
-        let overlays = self.documents.values();
-        let overlays = overlays.map(|open| (open.path.clone(), open.text.clone().into_bytes()));
-        let overlays = overlays.collect();
+        let files: Vec<PathBuf> = self.open_in(&root).map(|open| open.path.clone()).collect();
+        let texts = self.documents.values();
+        let overlays =
+            texts.map(|open| (open.path.clone(), open.text.clone().into_bytes())).collect();
         let settings = self.client().settings.clone();
         let unit = self.units.get_mut(&root).expect("it is due");
         unit.due = None;
         let job = Job {
             root: root.clone(),
-            dirs,
+            files,
             overlays,
             revision: unit.revision,
             settings,
-            reconfigured: std::mem::take(&mut unit.reconfigured),
+            changed: std::mem::take(&mut unit.changed),
             progress: Arc::clone(&progress),
         };
         // Without a worker there are no reports, as the user was told.
@@ -538,7 +534,7 @@ impl Server {
             Err(Trouble::Unwanted) => return,
             Err(Trouble::Config(messages)) => {
                 // It is read again with the next run.
-                unit.reconfigured = true;
+                unit.changed = Changed::Config;
                 if unit.complaint != messages {
                     unit.complaint.clone_from(&messages);
                     self.show(MessageType::Error, &messages.join("\n"));
@@ -570,9 +566,8 @@ impl Server {
     fn publish_all(&mut self, root: &Path, report: &Report) {
         let places = Places::new(report, self.client().encoding);
         let mut found = diagnostics::by_file(report, &places, &|path| self.uri_of(path));
-        let own = self.documents.values().filter(|open| open.root.as_deref() == Some(root));
         let versions: BTreeMap<PathBuf, i32> =
-            own.map(|open| (open.path.clone(), open.version)).collect();
+            self.open_in(root).map(|open| (open.path.clone(), open.version)).collect();
         for path in versions.keys() {
             found.entry(path.clone()).or_default();
         }

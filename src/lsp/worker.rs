@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
-use crate::analysis::{self, Progress, Report, Settings};
-use crate::project::{self, LoadOptions, Reach};
+use crate::analysis::{self, Memory, Progress, Report, Settings};
+use crate::project::{self, LoadOptions, Reach, Snapshot};
 
 use super::OptionsIn;
 use super::client;
@@ -17,18 +17,30 @@ use super::client;
 pub struct Job {
     /// The directory that it is a run in.
     pub root: PathBuf,
-    /// The directories whose files are reported.
-    pub dirs: Vec<PathBuf>,
+    /// The files that are reported.
+    pub files: Vec<PathBuf>,
     /// What is open.
     pub overlays: BTreeMap<PathBuf, Vec<u8>>,
     /// The number of the state of affairs that it is about.
     pub revision: u64,
     /// How the client wants things.
     pub settings: client::Settings,
-    /// Whether the configuration may be another one than in the job before.
-    pub reconfigured: bool,
+    /// What may be another than in the job before.
+    pub changed: Changed,
     /// Tells it that it is no longer wanted.
     pub progress: Arc<Progress>,
+}
+
+/// What may be another than before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Changed {
+    /// The text of what is open.
+    #[default]
+    Texts,
+    /// What is open, or on the disk.
+    Files,
+    /// The configuration too.
+    Config,
 }
 
 /// What came of a [`Job`].
@@ -60,7 +72,7 @@ pub fn work(
     tell: impl Fn(Done) + Send,
 ) -> Result<(), String> {
     analysis::on_threads(None, move || {
-        let mut worker = Worker { options_in, settings: HashMap::new() };
+        let mut worker = Worker { options_in, kept: HashMap::new() };
         for job in jobs {
             let (root, revision) = (job.root.clone(), job.revision);
             let report = analysis::caught(|| worker.run(job));
@@ -72,34 +84,50 @@ pub fn work(
 
 struct Worker<'a> {
     options_in: &'a OptionsIn,
-    /// The settings of each root.
-    settings: HashMap<PathBuf, Settings>,
+    kept: HashMap<PathBuf, Kept>,
+}
+
+/// What the last run of a root leaves for the next.
+#[derive(Default)]
+struct Kept {
+    settings: Option<Settings>,
+    snapshot: Option<Snapshot>,
+    memory: Memory,
 }
 
 impl Worker<'_> {
     fn run(&mut self, job: Job) -> Result<Report, Trouble> {
         let is_unwanted = || job.progress.unwanted.load(Ordering::Relaxed);
+        let Kept { settings, snapshot, memory } = self.kept.entry(job.root.clone()).or_default();
+        // It stays so until a run comes that is wanted.
+        if job.changed >= Changed::Files {
+            *snapshot = None;
+        }
+        if job.changed == Changed::Config {
+            *settings = None;
+        }
+        if is_unwanted() {
+            return Err(Trouble::Unwanted);
+        }
         let base = (self.options_in)(&job.root);
         let options = LoadOptions {
-            paths: job.dirs,
+            paths: job.files,
             reach: Reach::Imports,
             goroot: job.settings.goroot.clone().or(base.goroot.clone()),
             overlays: job.overlays,
             ..base
         };
-        if job.reconfigured {
-            self.settings.remove(&job.root);
-        }
-        if is_unwanted() {
-            return Err(Trouble::Unwanted);
-        }
-        if !self.settings.contains_key(&job.root) {
-            let settings = Settings::find(&options, true, job.settings.config());
-            self.settings.insert(job.root.clone(), settings.map_err(Trouble::Config)?);
-        }
-        let Settings { selection, catalog } = &self.settings[&job.root];
-        let snapshot = project::load(&options);
-        let report = analysis::analyze(&snapshot, catalog, selection, &job.progress);
+        let settings = match settings {
+            Some(settings) => settings,
+            None => {
+                let found = Settings::find(&options, true, job.settings.config());
+                settings.insert(found.map_err(Trouble::Config)?)
+            }
+        };
+        let edited = snapshot.take().and_then(|before| before.edited(&options.overlays));
+        let now = snapshot.insert(edited.unwrap_or_else(|| project::load(&options)));
+        let Settings { selection, catalog } = settings;
+        let report = analysis::analyze_again(now, catalog, selection, &job.progress, memory);
         if is_unwanted() { Err(Trouble::Unwanted) } else { Ok(report) }
     }
 }

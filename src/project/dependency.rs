@@ -64,9 +64,9 @@ pub(super) struct Dependencies {
     disk: Disk,
     cwd: PathBuf,
     goroot_src: Option<PathBuf>,
-    build_lists: Vec<BuildList>,
+    build_lists: Arc<Vec<BuildList>>,
     /// The packages of the run that an import can denote, by directory.
-    imported: HashMap<PathBuf, PackageId>,
+    imported: Arc<HashMap<PathBuf, PackageId>>,
     found: Memo<(Importer, Symbol), Found>,
     files: RwLock<Vec<Arc<SourceFile>>>,
     /// The number of the first file in `files`.
@@ -104,8 +104,8 @@ impl Dependencies {
             disk,
             cwd: options.cwd.clone(),
             goroot_src: options.goroot.as_ref().map(|goroot| goroot.join("src")),
-            build_lists,
-            imported,
+            build_lists: Arc::new(build_lists),
+            imported: Arc::new(imported),
             found: Mutex::default(),
             files: RwLock::default(),
             first_free,
@@ -118,6 +118,36 @@ impl Dependencies {
             },
             missing: Mutex::default(),
             notes: Mutex::default(),
+        }
+    }
+
+    /// The same for a snapshot with other texts in the files of the run: what was read before is
+    /// known, and its files keep their numbers.
+    pub fn of_edited(&self) -> Dependencies {
+        let is_of_run = |answer: &Arc<OnceLock<Found>>| {
+            answer.get().is_some_and(|found| found.as_ref().is_some_and(|it| it.package.is_some()))
+        };
+        let found = lock(&self.found);
+        let lasting = found.iter().filter(|(_, answer)| !is_of_run(answer));
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        Dependencies {
+            disk: self.disk.clone(),
+            cwd: self.cwd.clone(),
+            goroot_src: self.goroot_src.clone(),
+            build_lists: Arc::clone(&self.build_lists),
+            imported: Arc::clone(&self.imported),
+            found: Mutex::new(lasting.map(|(key, answer)| (*key, Arc::clone(answer))).collect()),
+            files: RwLock::new(files.clone()),
+            first_free: self.first_free,
+            by_path: Mutex::new(lock(&self.by_path).clone()),
+            bounds: Bounds {
+                max_packages: self.bounds.max_packages,
+                max_bytes: self.bounds.max_bytes,
+                packages: AtomicUsize::new(self.bounds.packages.load(Ordering::Relaxed)),
+                bytes: AtomicU64::new(self.bounds.bytes.load(Ordering::Relaxed)),
+            },
+            missing: Mutex::new(lock(&self.missing).clone()),
+            notes: Mutex::new(lock(&self.notes).clone()),
         }
     }
 
