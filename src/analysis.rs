@@ -9,7 +9,10 @@
 //! A rule that panics takes down its own answer on one function and nothing else: the panic
 //! becomes a note that names the rule and the file, and makes the run a failed one.
 
+mod baseline;
+mod changed;
 mod fingerprint;
+mod fix;
 mod guard;
 mod memory;
 mod merge;
@@ -38,6 +41,9 @@ use crate::syntax::File;
 
 use suppress::Suppressions;
 
+pub use baseline::{Baseline, BaselineError, Entry as BaselineEntry};
+pub use changed::{ChangedLines, PatchError};
+pub use fix::{FixedFile, Fixes, fixes};
 pub use guard::run as caught;
 pub use memory::Memory;
 pub use report::{Counts, Report, ReportFile};
@@ -151,6 +157,12 @@ pub fn analyze_again(
         notes: report::sorted_notes(notes),
         counts: Counts { suppressed, ..run.counts() },
         missing_dependencies: snapshot.missing_dependencies(),
+        reported: snapshot
+            .packages
+            .iter()
+            .flat_map(|package| run.reported(package))
+            .map(display)
+            .collect(),
     }
 }
 
@@ -353,7 +365,7 @@ impl Run<'_> {
             files: files.len(),
             packages: asked.map(|package| &package.dir).collect::<BTreeSet<_>>().len(),
             generated: files.iter().filter(|&&id| self.tree(id).generated).count(),
-            suppressed: 0,
+            ..Counts::default()
         }
     }
 

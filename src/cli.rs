@@ -6,9 +6,14 @@
 //! error, also when there are findings; 3 with `--strict`, when something was skipped or not
 //! understood, also when there are findings.
 
+mod baseline;
+mod diff;
+mod fix;
+mod git;
 mod progress;
 
 use std::fmt;
+use std::fs::{self, Permissions};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +28,7 @@ use crate::diagnostic::{Confidence, Severity};
 use crate::project::{self, LoadOptions};
 use crate::rules::selection::nearest;
 use crate::{lsp, output, rules};
+use diff::Change;
 
 const FAILURE: u8 = 2;
 const FINDINGS: u8 = 1;
@@ -57,6 +63,11 @@ enum Command {
         #[arg(long, hide = true)]
         stdio: bool,
     },
+    /// Put up with today's findings, so that only new ones are reported
+    Baseline {
+        #[command(subcommand)]
+        command: BaselineCommand,
+    },
     /// List all rules
     Rules {
         /// How to print them
@@ -67,8 +78,8 @@ enum Command {
 
 #[derive(Args)]
 struct CheckArgs {
-    /// Files, directories, `dir/...`, or import paths of the module [default: .]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    input: InputArgs,
     /// How to print the findings
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
@@ -93,7 +104,38 @@ struct CheckArgs {
     /// Exit with 3 when anything was skipped or has a syntax error
     #[arg(long)]
     strict: bool,
-    /// Read no configuration file
+    /// Make the safe fixes of the findings in the files, and report what is left
+    #[arg(long, conflicts_with = "staged")]
+    fix: bool,
+    /// With --fix or --diff: the fixes that may change what the program does, too
+    #[arg(long)]
+    unsafe_fixes: bool,
+    /// Print what --fix would change as a patch, and change nothing; exit with 1 if it would
+    #[arg(long, conflicts_with_all = ["fix", "output", "format"])]
+    diff: bool,
+    /// Report only what has to do with lines that were changed since HEAD left the line of REV
+    #[arg(long, value_name = "REV", group = "change")]
+    since: Option<String>,
+    /// Analyse what is staged, and report only what has to do with staged changes
+    #[arg(long, group = "change")]
+    staged: bool,
+    /// Report only what has to do with lines that a patch changes; `-` is standard input
+    #[arg(long, value_name = "FILE", group = "change")]
+    diff_file: Option<PathBuf>,
+    /// Leave out the findings of this baseline [default: the nearest straggler-baseline.txt]
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Leave out nothing for a baseline
+    #[arg(long, conflicts_with = "baseline")]
+    no_baseline: bool,
+}
+
+/// What is analysed, and with what.
+#[derive(Args)]
+struct InputArgs {
+    /// Files, directories, `dir/...`, or import paths of the module [default: .]
+    paths: Vec<PathBuf>,
+    /// Read no configuration file and no baseline that is not named
     #[arg(long)]
     no_config: bool,
     /// Neither read nor write the cache
@@ -105,6 +147,31 @@ struct CheckArgs {
     /// Number of threads [default: as many as there are processors]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+}
+
+#[derive(Subcommand)]
+enum BaselineCommand {
+    /// Write a baseline of all that is found
+    Create(BaselineArgs),
+    /// Drop the entries that are found no more
+    Update {
+        /// Take in what is found and not in it yet, too
+        #[arg(long)]
+        add: bool,
+        #[command(flatten)]
+        args: BaselineArgs,
+    },
+    /// Exit with 1 if the baseline holds what is found no more
+    Check(BaselineArgs),
+}
+
+#[derive(Args)]
+struct BaselineArgs {
+    /// The baseline [default: the nearest straggler-baseline.txt]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    input: InputArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -221,6 +288,7 @@ pub fn main() -> ExitCode {
         Some(Command::Rules { format: RulesFormat::Table }) => print(output::write_rules, 0),
         Some(Command::Rules { format: RulesFormat::Json }) => print(output::write_rules_json, 0),
         Some(Command::Lsp { .. }) => lsp(),
+        Some(Command::Baseline { command }) => baseline::run(&command),
         Some(Command::Check(args)) => check(&args),
         None => check(&cli.check),
     }
@@ -244,21 +312,17 @@ fn explain(rule: &str) -> ExitCode {
 
 fn check(args: &CheckArgs) -> ExitCode {
     let start = Instant::now();
-    let options = match load_options(args) {
-        Ok(options) => options,
-        Err(message) => return fail(&[message]),
-    };
-    let settings = match Settings::find(&options, !args.no_config, flags(args)) {
-        Ok(settings) => settings,
+    let report = match report(args) {
+        Ok(report) => report,
         Err(messages) => return fail(&messages),
     };
-    let report = match run(&options, &settings, args.jobs) {
-        Ok(report) => report,
-        Err(message) => return fail(&[message]),
-    };
+    if args.diff {
+        return print_diff(args, &report);
+    }
     let code = exit_code(args, &report);
     for target in &args.output {
-        if let Err(error) = write_file(target, &report) {
+        let written = write_report(target, &report);
+        if let Err(error) = written {
             let path = target.path.display();
             return fail(&[format!("--output: `{path}` cannot be written: {error}")]);
         }
@@ -276,6 +340,69 @@ fn check(args: &CheckArgs) -> ExitCode {
     code
 }
 
+fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
+    let mut options = load_options(&args.input).map_err(one)?;
+    let settings = Settings::find(&options, !args.input.no_config, flags(args))?;
+    let known = match (&args.baseline, args.no_baseline || args.input.no_config) {
+        (Some(path), _) => Some(baseline::read(&options, path)?),
+        (None, true) => None,
+        (None, false) => baseline::nearest(&options)?,
+    };
+    let change = diff::asked(args, &mut options).map_err(one)?;
+    if change.as_ref().is_some_and(Change::is_empty) {
+        return Ok(Report::default());
+    }
+    let analyse = || {
+        let mut report = run(&options, &settings, args.input.jobs).map_err(one)?;
+        if let Some(baseline) = &known {
+            report.subtract(&baseline.baseline);
+        }
+        if let Some(change) = &change {
+            change.keep(&options, &mut report).map_err(one)?;
+        }
+        Ok(report)
+    };
+    let report = analyse()?;
+    match args.fix {
+        true => fix::apply(args, &options, report, &analyse),
+        false => Ok(report),
+    }
+}
+
+fn one(message: String) -> Vec<String> {
+    vec![message]
+}
+
+/// The settings that the arguments make.
+fn flags(args: &CheckArgs) -> Config {
+    Config {
+        select: args.select.clone(),
+        ignore: args.ignore.clone(),
+        min_confidence: args.min_confidence.map(|least| match least {
+            MinConfidence::Low => Confidence::Low,
+            MinConfidence::Medium => Confidence::Medium,
+            MinConfidence::High => Confidence::High,
+        }),
+    }
+}
+
+fn print_diff(args: &CheckArgs, report: &Report) -> ExitCode {
+    tell(|out| output::write_notes(report, out));
+    let mut changes = false;
+    let code = print(
+        |out| {
+            changes = fix::diff(args, report, out)?;
+            Ok(())
+        },
+        0,
+    );
+    match (report.failed(), changes) {
+        (true, _) => ExitCode::from(FAILURE),
+        (false, true) if code == ExitCode::SUCCESS && !args.exit_zero => ExitCode::from(FINDINGS),
+        _ => code,
+    }
+}
+
 fn exit_code(args: &CheckArgs, report: &Report) -> u8 {
     let severity = args.fail_on.severity();
     let found = report.findings.iter().any(|finding| finding.severity >= severity);
@@ -287,21 +414,30 @@ fn exit_code(args: &CheckArgs, report: &Report) -> u8 {
     }
 }
 
-/// Writes beside the file first, so that nobody ever reads half of one.
-fn write_file(target: &Target, report: &Report) -> io::Result<()> {
+fn write_report(target: &Target, report: &Report) -> io::Result<()> {
     let mut bytes = Vec::new();
     let mut plain = anstream::StripStream::new(&mut bytes);
     target.format.write(report, &mut plain)?;
-    let mut beside = target.path.clone().into_os_string();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    std::fs::write(&beside, bytes)?;
-    std::fs::rename(&beside, &target.path).inspect_err(|_| {
-        // The error of the renaming is the one to tell.
-        let _ = std::fs::remove_file(&beside);
-    })
+    write_file(&target.path, &bytes, None)
 }
 
-fn load_options(args: &CheckArgs) -> Result<LoadOptions, String> {
+/// Writes beside the file first, so that nobody ever reads half of one.
+fn write_file(path: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    fs::write(&beside, bytes)
+        .and_then(|()| match permissions {
+            Some(permissions) => fs::set_permissions(&beside, permissions),
+            None => Ok(()),
+        })
+        .and_then(|()| fs::rename(&beside, path))
+        .inspect_err(|_| {
+            // The first error is the one to tell.
+            let _ = fs::remove_file(&beside);
+        })
+}
+
+fn load_options(args: &InputArgs) -> Result<LoadOptions, String> {
     let cwd = std::env::current_dir()
         .map_err(|error| format!("the working directory cannot be read: {error}"))?;
     if let Some(root) = &args.goroot
@@ -311,18 +447,6 @@ fn load_options(args: &CheckArgs) -> Result<LoadOptions, String> {
     }
     let (paths, goroot) = (args.paths.clone(), args.goroot.clone());
     Ok(LoadOptions::from_env(cwd, paths, goroot, |name| std::env::var_os(name)))
-}
-
-fn flags(args: &CheckArgs) -> Config {
-    Config {
-        select: args.select.clone(),
-        ignore: args.ignore.clone(),
-        min_confidence: args.min_confidence.map(|least| match least {
-            MinConfidence::Low => Confidence::Low,
-            MinConfidence::Medium => Confidence::Medium,
-            MinConfidence::High => Confidence::High,
-        }),
-    }
 }
 
 fn run(options: &LoadOptions, settings: &Settings, jobs: Option<u16>) -> Result<Report, String> {

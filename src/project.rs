@@ -37,8 +37,9 @@ mod view;
 mod walk;
 mod workspace;
 
-pub use config_file::{ConfigFile, find_config};
+pub use config_file::{BASELINE, ConfigFile, find_baseline, find_config, read_baseline};
 pub use dependency::{DependencySource, Importer};
+pub use path::{clean, display};
 pub use view::{Build, Tests, View};
 pub use workspace::run_root;
 

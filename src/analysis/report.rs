@@ -1,6 +1,6 @@
 //! What a run tells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::diagnostic::{Finding, Note};
@@ -21,6 +21,8 @@ pub struct Report {
     pub counts: Counts,
     /// Import paths whose sources are not here, so that less is known than could be; sorted.
     pub missing_dependencies: Vec<String>,
+    /// The paths of the files in which findings would have been reported, as shown to people.
+    pub reported: BTreeSet<String>,
     /// The files that the findings speak of.
     pub files: BTreeMap<FileId, ReportFile>,
 }
@@ -36,6 +38,12 @@ pub struct Counts {
     pub generated: usize,
     /// Findings that a directive suppresses.
     pub suppressed: usize,
+    /// Findings that the baseline holds.
+    pub baselined: usize,
+    /// Findings that fixes have mended.
+    pub fixed: usize,
+    /// Findings of which nothing is on a changed line.
+    pub unchanged: usize,
 }
 
 /// A file that a finding speaks of.
@@ -58,6 +66,17 @@ impl Report {
     /// The fingerprint of the finding at `index`.
     pub fn fingerprint(&self, index: usize) -> &str {
         &self.fingerprints[index]
+    }
+
+    /// Keeps the findings, with their fingerprints, of which `keeps` is true.
+    pub(super) fn retain(&mut self, mut keeps: impl FnMut(&Finding, &str) -> bool) {
+        let findings = std::mem::take(&mut self.findings);
+        let fingerprints = std::mem::take(&mut self.fingerprints);
+        (self.findings, self.fingerprints) = findings
+            .into_iter()
+            .zip(fingerprints)
+            .filter(|(finding, fingerprint)| keeps(finding, fingerprint))
+            .unzip();
     }
 
     /// Whether something that was asked for was not analysed, or only around an error.

@@ -101,6 +101,9 @@ struct Summary {
     packages: usize,
     generated: usize,
     suppressed: usize,
+    baselined: usize,
+    unchanged: usize,
+    fixed: usize,
     /// Notes by kind; only kinds that occurred.
     notes: BTreeMap<&'static str, usize>,
 }
@@ -201,6 +204,9 @@ fn summary(report: &Report) -> Summary {
         packages: report.counts.packages,
         generated: report.counts.generated,
         suppressed: report.counts.suppressed,
+        baselined: report.counts.baselined,
+        unchanged: report.counts.unchanged,
+        fixed: report.counts.fixed,
         notes,
     }
 }

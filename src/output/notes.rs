@@ -49,8 +49,14 @@ pub fn write_summary(report: &Report, elapsed: Duration, out: &mut dyn Write) ->
         plural(report.counts.files, "file"),
         plural(report.counts.packages, "package"),
     )?;
-    if report.counts.suppressed > 0 {
-        write!(out, "; {} suppressed", report.counts.suppressed)?;
+    let left_out = [
+        (report.counts.fixed, "fixed"),
+        (report.counts.suppressed, "suppressed"),
+        (report.counts.baselined, "baselined"),
+        (report.counts.unchanged, "on no changed line"),
+    ];
+    for (count, why) in left_out.into_iter().filter(|(count, _)| *count > 0) {
+        write!(out, "; {count} {why}")?;
     }
     for (count, what) in exceptions(report) {
         write!(out, "; {count} {what}")?;

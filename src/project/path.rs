@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// `path` without `.` and `..`, by its text alone, as Go's `filepath.Clean`.
-pub(super) fn clean(path: &Path) -> PathBuf {
+pub fn clean(path: &Path) -> PathBuf {
     let mut cleaned = PathBuf::new();
     for part in path.components() {
         match part {
@@ -24,7 +24,7 @@ pub(super) fn slashed(path: &Path) -> String {
 }
 
 /// An absolute path as shown to people: relative to `cwd` where that is shorter.
-pub(super) fn display(path: &Path, cwd: &Path) -> String {
+pub fn display(path: &Path, cwd: &Path) -> String {
     let shared = path.components().zip(cwd.components()).take_while(|(a, b)| a == b).count();
     let up = cwd.components().skip(shared).map(|_| Component::ParentDir);
     let relative: PathBuf = up.chain(path.components().skip(shared)).collect();

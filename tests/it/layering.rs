@@ -53,6 +53,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde_json", &["output", "lsp"]),
     ("sha2", &["analysis"]),
     ("toml", &["config", "catalog"]),
+    ("similar", &["analysis", "cli"]),
     ("tree_sitter", &["syntax"]),
     ("tree_sitter_go", &["syntax"]),
     ("unicode_width", &["output"]),

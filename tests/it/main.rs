@@ -2,6 +2,7 @@
 
 mod harness;
 
+mod adopt;
 mod catalog;
 mod cli;
 mod docs;

@@ -51,7 +51,7 @@ fn report(path: &str, text: &[u8], stuck: &str, labels: &[(&str, &str)]) -> Repo
         findings: vec![finding],
         files: BTreeMap::from([(FileId(0), file)]),
         fingerprints: vec!["00ff".to_owned()],
-        counts: Counts { files: 1, packages: 1, generated: 0, suppressed: 0 },
+        counts: Counts { files: 1, packages: 1, ..Counts::default() },
         ..Report::default()
     }
 }
@@ -374,7 +374,15 @@ fn notes_and_the_summary_name_what_was_left_out() {
         message: message.to_owned(),
     };
     let report = Report {
-        counts: Counts { files: 12, packages: 3, generated: 2, suppressed: 1 },
+        counts: Counts {
+            files: 12,
+            packages: 3,
+            generated: 2,
+            suppressed: 1,
+            baselined: 4,
+            unchanged: 5,
+            fixed: 0,
+        },
         missing_dependencies: vec!["a.b/c".to_owned(), "d.e/f".to_owned()],
         notes: vec![
             note("a.go", NoteKind::ParseError, "syntax error"),
@@ -391,7 +399,7 @@ fn notes_and_the_summary_name_what_was_left_out() {
     check(
         |report, out| output::write_summary(report, std::time::Duration::from_millis(1230), out),
         &report,
-        "no findings in 12 files of 3 packages; 1 suppressed; 2 generated, not reported; \
+        "no findings in 12 files of 3 packages; 1 suppressed; 4 baselined; 5 on no changed line; 2 generated, not reported; \
          1 with syntax errors, analysed around them; 1 skipped as too large; 1 unreadable; 2 dependencies not found; 1.23 s\n",
     );
 }

@@ -1,0 +1,106 @@
+//! Findings mended: which of their fixes go together, and what the files say afterwards.
+
+use std::collections::BTreeMap;
+
+use super::Report;
+use crate::diagnostic::{Edit, Finding, Fix, Safety};
+use crate::source::{FileId, SourceText};
+use crate::syntax;
+
+/// A file with fixes in it.
+#[derive(Clone, Debug)]
+pub struct FixedFile {
+    /// The path as shown to people.
+    pub path: String,
+    /// What was analysed.
+    pub old: SourceText,
+    /// What it says with the fixes.
+    pub new: Vec<u8>,
+}
+
+/// What the fixes of a report make.
+#[derive(Clone, Debug, Default)]
+pub struct Fixes {
+    /// The files that they change, by path.
+    pub files: Vec<FixedFile>,
+    /// How many findings they mend.
+    pub findings: usize,
+}
+
+/// The fixes of `report`: of each finding the first one that is safe, or, with `unsafe_too`, the
+/// first. A fix is taken whole or not at all: it is left for another run if one of its edits touches
+/// an edit of another, if it changes a file that is not reported, or if a file would not parse
+/// with it.
+pub fn fixes(report: &Report, unsafe_too: bool) -> Fixes {
+    let mut taken: BTreeMap<FileId, Vec<&Edit>> = BTreeMap::new();
+    let mut findings = 0;
+    for finding in &report.findings {
+        let Some(fix) = chosen(finding, unsafe_too) else { continue };
+        if !fix.edits.iter().all(|edit| is_free(report, &taken, edit)) {
+            continue;
+        }
+        let mut with = taken.clone();
+        for edit in &fix.edits {
+            let edits = with.entry(edit.location.file).or_default();
+            if !edits.contains(&edit) {
+                edits.push(edit);
+            }
+        }
+        let parses = fix.edits.iter().all(|edit| {
+            let file = edit.location.file;
+            let old = &report.file(file).text;
+            errors(&applied(old, &with[&file])) <= errors(old.bytes())
+        });
+        if parses {
+            taken = with;
+            findings += 1;
+        }
+    }
+    let mut files: Vec<FixedFile> = taken
+        .into_iter()
+        .map(|(id, edits)| {
+            let file = report.file(id);
+            let new = applied(&file.text, &edits);
+            FixedFile { path: file.path.clone(), old: file.text.clone(), new }
+        })
+        .collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Fixes { files, findings }
+}
+
+fn chosen(finding: &Finding, unsafe_too: bool) -> Option<&Fix> {
+    let mut fixes = finding.fixes.iter().filter(|fix| !fix.edits.is_empty());
+    fixes.find(|fix| unsafe_too || fix.safety == Safety::Safe)
+}
+
+/// Whether an edit is of a file that is reported, and touches none of those that are taken. One
+/// that is the same as another (an import that both need) is that other.
+fn is_free(report: &Report, taken: &BTreeMap<FileId, Vec<&Edit>>, edit: &Edit) -> bool {
+    let at = edit.location;
+    report.reported.contains(&report.file(at.file).path)
+        && taken.get(&at.file).into_iter().flatten().all(|other| {
+            let other_span = other.location.span;
+            *other == edit || other_span.end < at.span.start || at.span.end < other_span.start
+        })
+}
+
+/// The text with `edits`, which do not overlap, made in it.
+fn applied(text: &SourceText, edits: &[&Edit]) -> Vec<u8> {
+    let mut sorted = edits.to_vec();
+    sorted.sort_by_key(|edit| edit.location.span.start);
+    let old = text.bytes();
+    let (mut new, mut done) = (Vec::with_capacity(old.len()), 0);
+    for edit in sorted {
+        let span = edit.location.span;
+        new.extend_from_slice(&old[done..span.start as usize]);
+        new.extend_from_slice(edit.replacement.as_bytes());
+        done = span.end as usize;
+    }
+    new.extend_from_slice(&old[done..]);
+    new
+}
+
+/// How many syntax errors a text has.
+fn errors(text: &[u8]) -> usize {
+    syntax::parse(SourceText::new(text.to_vec())).errors.len()
+}
