@@ -152,13 +152,25 @@ impl Suppressions {
     }
 }
 
-/// What is to be deleted with a comment: the space before it, or its whole line.
+/// What is to be deleted with a comment: the space before it, or its whole line; and the empty
+/// comment line above it if no comment follows, as gofmt would.
 pub fn removal(source: &SourceText, comment: Span) -> Span {
-    let Some(line) = source.line_span(source.line(comment.start)) else { return comment };
+    let number = source.line(comment.start);
+    let Some(line) = source.line_span(number) else { return comment };
     let before = source.slice(Span::new(line.start, comment.start));
     let code = before.trim_ascii_end().len() as u32;
     match code {
-        0 => Span::new(line.start, source.bytes().len().min(line.end as usize + 1) as u32),
+        0 => {
+            let below = source.line_span(number + 1);
+            let is_last =
+                below.is_none_or(|span| !source.slice(span).trim_ascii().starts_with(b"//"));
+            let above = number.checked_sub(1).and_then(|number| source.line_span(number));
+            let start = match above {
+                Some(above) if is_last && source.slice(above).trim_ascii() == b"//" => above.start,
+                _ => line.start,
+            };
+            Span::new(start, source.bytes().len().min(line.end as usize + 1) as u32)
+        }
         code => Span::new(line.start + code, comment.end),
     }
 }

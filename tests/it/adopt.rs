@@ -123,7 +123,11 @@ fn an_entry_that_is_found_no_more_is_stale() {
         &["check"],
         "exit 2\n! error: straggler-baseline.txt:1: a merge conflict is not resolved\n",
     );
-    check(dir, &["check", "--baseline", "no.txt"], "exit 2\n! error: no.txt: does not exist\n");
+    check(
+        dir,
+        &["check", "--baseline", "no.txt"],
+        "exit 2\n! error: no.txt: cannot be read: no such file or directory\n",
+    );
 }
 
 #[test]
@@ -141,7 +145,7 @@ fn since_a_revision_only_what_has_to_do_with_changed_lines_is_reported() {
     check(dir, &["check", "--format", "concise", "--since", "main"], &format!("exit 1\n{SECOND}"));
     check(
         dir,
-        &["check", "--since", "--all"],
+        &["check", "--since=--all"],
         "exit 2\n! error: --since: git knows no revision `--all`\n",
     );
     check(
@@ -234,4 +238,43 @@ fn nothing_in_a_repository_makes_git_run_a_program() {
         assert!(output.status.code().is_some_and(|code| code < 2), "{output:?}");
         assert!(!pwned.exists(), "{args:?}");
     }
+}
+
+const UNBUFFERED: &str = "package m\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n)\n\nfunc wait(work func()) {\n\tc := make(chan os.Signal)\n\tsignal.Notify(c, os.Interrupt)\n\twork()\n\t<-c\n}\n";
+
+#[test]
+fn fixes_are_shown_and_made() {
+    let module = module(&[("a.go", UNBUFFERED), ("sub/b.go", UNBUFFERED)]);
+    let dir = module.path();
+    let hunk = "@@ -6,7 +6,7 @@\n )\n \n func wait(work func()) {\n-\tc := make(chan os.Signal)\n+\tc := make(chan os.Signal, 1)\n \tsignal.Notify(c, os.Interrupt)\n \twork()\n \t<-c\n";
+    check(
+        dir,
+        &["check", "--diff"],
+        &format!("exit 1\n--- a/a.go\n+++ b/a.go\n{hunk}--- a/sub/b.go\n+++ b/sub/b.go\n{hunk}"),
+    );
+    assert_eq!(fs::read_to_string(dir.join("a.go")).expect("a file"), UNBUFFERED);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::Permissions::from_mode(0o640);
+        fs::set_permissions(dir.join("a.go"), mode).expect("permissions");
+    }
+    check(
+        dir,
+        &["check", "--fix", "."],
+        "exit 0\n! no findings in 2 files of 2 packages; 2 fixed; T\n",
+    );
+    let fixed = UNBUFFERED.replace("Signal)\n", "Signal, 1)\n");
+    assert_eq!(fs::read_to_string(dir.join("a.go")).expect("a file"), fixed);
+    assert_eq!(fs::read_to_string(dir.join("sub/b.go")).expect("a file"), fixed);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let about = fs::metadata(dir.join("a.go")).expect("a file");
+        assert_eq!(about.permissions().mode() & 0o777, 0o640);
+    }
+    check(dir, &["check", "--diff"], "exit 0\n");
+    let left: Vec<_> =
+        fs::read_dir(dir).expect("a directory").flatten().map(|e| e.file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().ends_with(".tmp")), "{left:?}");
 }

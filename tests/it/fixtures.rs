@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use straggler::rules::registry;
 
+use crate::cli::straggler;
 use crate::harness::{self, Want, names_in, root, wants};
 
 /// Longer than any case takes, even on a busy machine.
@@ -84,6 +85,77 @@ fn fixtures_are_true_under_real_go() {
         }
     }
     assert!(failures.is_empty(), "\n{failures}");
+}
+
+#[test]
+fn fixes_of_the_fixtures_mend_them_under_real_go() {
+    if std::env::var_os("STRAGGLER_SKIP_GO").is_some() {
+        return;
+    }
+    let (mut failures, mut mended) = (String::new(), 0);
+    for case in cases().iter().filter(|case| !case.wants.is_empty()) {
+        match mend(case) {
+            Ok(fixed) => mended += usize::from(fixed),
+            Err(failure) => {
+                failures += &format!("fixtures/rules/{}/{}: {failure}\n", case.rule, case.name);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+    assert!(mended > 0, "no rule has a fix");
+}
+
+/// Makes the fixes of a case in a copy of it, and says whether there are any; an error says what
+/// is wrong with them.
+fn mend(case: &Case) -> Result<bool, String> {
+    let before = harness::analyze(&case.dir, &case.rule, true);
+    let with_fix = before.findings.iter().filter(|finding| !finding.fixes.is_empty()).count();
+    if with_fix == 0 {
+        return Ok(false);
+    }
+    let copy = tempfile::tempdir().expect("a temporary directory");
+    copy_dir(&case.dir, copy.path());
+    let select = format!("--select=DEFAULT,{}", case.rule);
+    let output = straggler(copy.path())
+        .args(["check", "--fix", "--unsafe-fixes", &select, "--exit-zero"])
+        .output()
+        .expect("straggler runs");
+    if !output.status.success() {
+        return Err(all(&output));
+    }
+    let after = harness::analyze(copy.path(), &case.rule, true);
+    if after.findings.len() + with_fix != before.findings.len() {
+        let (left, all) = (after.findings.len(), before.findings.len());
+        return Err(format!("{with_fix} of {all} findings have a fix, and {left} are left"));
+    }
+    let go = |program: &str, args: &[&str]| {
+        Command::new(program)
+            .args(args)
+            .current_dir(copy.path())
+            .env("GOTOOLCHAIN", "local")
+            .env("GOWORK", "off")
+            .output()
+            .expect("go can be run (STRAGGLER_SKIP_GO=1 leaves this out)")
+    };
+    let unformatted = go("gofmt", &["-l", "."]);
+    let built = go("go", &["vet", "./..."]);
+    match (built.status.success(), unformatted.stdout.is_empty()) {
+        (true, true) => Ok(true),
+        (false, _) => Err(format!("does not build with its fix:\n{}", all(&built))),
+        (true, false) => Err(format!("gofmt would change:\n{}", all(&unformatted))),
+    }
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory");
+    for entry in fs::read_dir(from).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        match entry.file_type().expect("a type").is_dir() {
+            true => copy_dir(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), &target).expect("a copy")),
+        }
+    }
 }
 
 /// The ids of the rules that are to be tested.
