@@ -6,6 +6,7 @@
 //! error, also when there are findings; 3 with `--strict`, when something was skipped or not
 //! understood, also when there are findings.
 
+mod args;
 mod baseline;
 mod diff;
 mod fix;
@@ -15,262 +16,23 @@ mod progress;
 use std::fmt;
 use std::fs::{self, Permissions};
 use std::io::{self, BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap::{ColorChoice, Parser};
 
 use crate::analysis::{self, Report, Settings};
-use crate::config::Config;
-use crate::diagnostic::{Confidence, Severity};
 use crate::project::{self, LoadOptions};
 use crate::rules::selection::nearest;
 use crate::{lsp, output, rules};
+use args::{CheckArgs, Cli, Command, Format, InputArgs, RulesFormat, Target};
 use diff::Change;
 
 const FAILURE: u8 = 2;
 const FINDINGS: u8 = 1;
 const SKIPPED: u8 = 3;
-
-/// Finds goroutines left behind in Go source.
-#[derive(Parser)]
-#[command(name = "straggler", version, args_conflicts_with_subcommands = true)]
-#[command(max_term_width = 100)]
-struct Cli {
-    #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    check: CheckArgs,
-    /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    color: ColorChoice,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Analyse files, directories and packages: what happens without a command, too
-    Check(CheckArgs),
-    /// Show the page of a rule
-    Explain {
-        /// The rule's id
-        rule: String,
-    },
-    /// Serve an editor: the Language Server Protocol on standard input and output
-    Lsp {
-        /// The default, and the only way; taken since editors like to say so
-        #[arg(long, hide = true)]
-        stdio: bool,
-    },
-    /// Put up with today's findings, so that only new ones are reported
-    Baseline {
-        #[command(subcommand)]
-        command: BaselineCommand,
-    },
-    /// List all rules
-    Rules {
-        /// How to print them
-        #[arg(long, value_enum, default_value = "table")]
-        format: RulesFormat,
-    },
-}
-
-#[derive(Args)]
-struct CheckArgs {
-    #[command(flatten)]
-    input: InputArgs,
-    /// How to print the findings
-    #[arg(long, value_enum, default_value = "human")]
-    format: Format,
-    /// Write the findings to a file, too; may be given several times
-    #[arg(long, value_name = "FORMAT:PATH", value_parser = parse_target)]
-    output: Vec<Target>,
-    /// Run these rules instead of the default ones: ids, groups, DEFAULT, ALL
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
-    select: Vec<String>,
-    /// Do not run these rules: ids, groups, ALL
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
-    ignore: Vec<String>,
-    /// Show findings from this confidence on [default: medium; low for rules named in --select]
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    min_confidence: Option<MinConfidence>,
-    /// The least severity of a finding that makes the exit code 1
-    #[arg(long, value_enum, value_name = "SEVERITY", default_value = "note")]
-    fail_on: FailOn,
-    /// Exit with 0 even when there are findings
-    #[arg(long, conflicts_with = "fail_on")]
-    exit_zero: bool,
-    /// Exit with 3 when anything was skipped or has a syntax error
-    #[arg(long)]
-    strict: bool,
-    /// Make the safe fixes of the findings in the files, and report what is left
-    #[arg(long, conflicts_with = "staged")]
-    fix: bool,
-    /// With --fix or --diff: the fixes that may change what the program does, too
-    #[arg(long)]
-    unsafe_fixes: bool,
-    /// Print what --fix would change as a patch, and change nothing; exit with 1 if it would
-    #[arg(long, conflicts_with_all = ["fix", "output", "format"])]
-    diff: bool,
-    /// Report only what has to do with lines that were changed since HEAD left the line of REV
-    #[arg(long, value_name = "REV", group = "change")]
-    since: Option<String>,
-    /// Analyse what is staged, and report only what has to do with staged changes
-    #[arg(long, group = "change")]
-    staged: bool,
-    /// Report only what has to do with lines that a patch changes; `-` is standard input
-    #[arg(long, value_name = "FILE", group = "change")]
-    diff_file: Option<PathBuf>,
-    /// Leave out the findings of this baseline [default: the nearest straggler-baseline.txt]
-    #[arg(long, value_name = "FILE")]
-    baseline: Option<PathBuf>,
-    /// Leave out nothing for a baseline
-    #[arg(long, conflicts_with = "baseline")]
-    no_baseline: bool,
-}
-
-/// What is analysed, and with what.
-#[derive(Args)]
-struct InputArgs {
-    /// Files, directories, `dir/...`, or import paths of the module [default: .]
-    paths: Vec<PathBuf>,
-    /// Read no configuration file and no baseline that is not named
-    #[arg(long)]
-    no_config: bool,
-    /// Neither read nor write the cache
-    #[arg(long)]
-    no_cache: bool,
-    /// The Go installation whose standard library is read [default: found as `go` would]
-    #[arg(long, value_name = "DIR")]
-    goroot: Option<PathBuf>,
-    /// Number of threads [default: as many as there are processors]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
-}
-
-#[derive(Subcommand)]
-enum BaselineCommand {
-    /// Write a baseline of all that is found
-    Create(BaselineArgs),
-    /// Drop the entries that are found no more
-    Update {
-        /// Take in what is found and not in it yet, too
-        #[arg(long)]
-        add: bool,
-        #[command(flatten)]
-        args: BaselineArgs,
-    },
-    /// Exit with 1 if the baseline holds what is found no more
-    Check(BaselineArgs),
-}
-
-#[derive(Args)]
-struct BaselineArgs {
-    /// The baseline [default: the nearest straggler-baseline.txt]
-    #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
-    #[command(flatten)]
-    input: InputArgs,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Format {
-    /// The source with the story of the finding on it
-    Human,
-    /// One line for each finding
-    Concise,
-    /// One JSON document
-    Json,
-    /// One JSON document for each finding, on a line of its own
-    Jsonl,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// Annotations of GitHub Actions
-    Github,
-    /// GitLab's code quality report
-    Gitlab,
-    /// Checkstyle's XML
-    Checkstyle,
-    /// JUnit's XML
-    Junit,
-    /// reviewdog's JSON
-    Rdjson,
-    /// Issues of Azure Pipelines
-    Azure,
-    /// Inspections of TeamCity
-    Teamcity,
-}
-
-impl Format {
-    fn write(self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Format::Human => output::write_human(report, out),
-            Format::Concise => output::write_concise(report, out),
-            Format::Json => output::write_json(report, out),
-            Format::Jsonl => output::write_json_lines(report, out),
-            Format::Sarif => output::write_sarif(report, out),
-            Format::Github => output::write_github(report, out),
-            Format::Gitlab => output::write_gitlab(report, out),
-            Format::Checkstyle => output::write_checkstyle(report, out),
-            Format::Junit => output::write_junit(report, out),
-            Format::Rdjson => output::write_rdjson(report, out),
-            Format::Azure => output::write_azure(report, out),
-            Format::Teamcity => output::write_teamcity(report, out),
-        }
-    }
-
-    /// Whether the notes are part of it; else they are told on standard error.
-    fn holds_notes(self) -> bool {
-        matches!(self, Format::Json | Format::Sarif)
-    }
-}
-
-/// A file that the findings are written to.
-#[derive(Clone)]
-struct Target {
-    format: Format,
-    path: PathBuf,
-}
-
-fn parse_target(text: &str) -> Result<Target, String> {
-    let (format, path) = text.split_once(':').ok_or("expected `FORMAT:PATH`")?;
-    let format = Format::from_str(format, false)?;
-    match path {
-        "" => Err("the path is missing".to_owned()),
-        path => Ok(Target { format, path: path.into() }),
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum FailOn {
-    Error,
-    Warning,
-    Note,
-}
-
-impl FailOn {
-    fn severity(self) -> Severity {
-        match self {
-            FailOn::Error => Severity::Error,
-            FailOn::Warning => Severity::Warning,
-            FailOn::Note => Severity::Note,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum MinConfidence {
-    Low,
-    Medium,
-    High,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum RulesFormat {
-    Table,
-    Json,
-}
 
 /// Runs the command that the arguments of the process ask for.
 pub fn main() -> ExitCode {
@@ -342,7 +104,7 @@ fn check(args: &CheckArgs) -> ExitCode {
 
 fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
     let mut options = load_options(&args.input).map_err(one)?;
-    let settings = Settings::find(&options, !args.input.no_config, flags(args))?;
+    let settings = Settings::find(&options, !args.input.no_config, args.config())?;
     let known = match (&args.baseline, args.no_baseline || args.input.no_config) {
         (Some(path), _) => Some(baseline::read(&options, path)?),
         (None, true) => None,
@@ -371,19 +133,6 @@ fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
 
 fn one(message: String) -> Vec<String> {
     vec![message]
-}
-
-/// The settings that the arguments make.
-fn flags(args: &CheckArgs) -> Config {
-    Config {
-        select: args.select.clone(),
-        ignore: args.ignore.clone(),
-        min_confidence: args.min_confidence.map(|least| match least {
-            MinConfidence::Low => Confidence::Low,
-            MinConfidence::Medium => Confidence::Medium,
-            MinConfidence::High => Confidence::High,
-        }),
-    }
 }
 
 fn print_diff(args: &CheckArgs, report: &Report) -> ExitCode {

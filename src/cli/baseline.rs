@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{BaselineArgs, BaselineCommand, FAILURE, FINDINGS, one};
+use super::args::{BaselineArgs, BaselineCommand};
+use super::{FAILURE, FINDINGS, one};
 use super::{fail, load_options, run as run_analysis, tell, write_file};
 use crate::analysis::{Baseline, BaselineEntry, Report, Settings};
 use crate::config::Config;

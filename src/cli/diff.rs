@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::CheckArgs;
+use super::args::CheckArgs;
 use super::git::{Git, Staged};
 use crate::analysis::{ChangedLines, Report};
 use crate::project::{LoadOptions, clean};

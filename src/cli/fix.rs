@@ -6,7 +6,8 @@ use std::path::Path;
 
 use similar::TextDiff;
 
-use super::{CheckArgs, write_file};
+use super::args::CheckArgs;
+use super::write_file;
 use crate::analysis::{self, FixedFile, Report};
 use crate::output;
 use crate::project::LoadOptions;

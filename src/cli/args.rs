@@ -1,0 +1,264 @@
+//! What can be asked for on the command line. `--help` is made of the comments here.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+
+use crate::analysis::Report;
+use crate::config::Config;
+use crate::diagnostic::{Confidence, Severity};
+use crate::output;
+
+/// Finds goroutines left behind in Go source.
+#[derive(Parser)]
+#[command(name = "straggler", version, args_conflicts_with_subcommands = true)]
+#[command(max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub check: CheckArgs,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Analyse files, directories and packages: what happens without a command, too
+    Check(CheckArgs),
+    /// Show the page of a rule
+    Explain {
+        /// The rule's id
+        rule: String,
+    },
+    /// Serve an editor: the Language Server Protocol on standard input and output
+    Lsp {
+        /// The default, and the only way; taken since editors like to say so
+        #[arg(long, hide = true)]
+        stdio: bool,
+    },
+    /// Put up with today's findings, so that only new ones are reported
+    Baseline {
+        #[command(subcommand)]
+        command: BaselineCommand,
+    },
+    /// List all rules
+    Rules {
+        /// How to print them
+        #[arg(long, value_enum, default_value = "table")]
+        format: RulesFormat,
+    },
+}
+
+#[derive(Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// How to print the findings
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+    /// Write the findings to a file, too; may be given several times
+    #[arg(long, value_name = "FORMAT:PATH", value_parser = parse_target)]
+    pub output: Vec<Target>,
+    /// Run these rules instead of the default ones: ids, groups, DEFAULT, ALL
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub select: Vec<String>,
+    /// Do not run these rules: ids, groups, ALL
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+    /// Show findings from this confidence on [default: medium; low for rules named in --select]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub min_confidence: Option<MinConfidence>,
+    /// The least severity of a finding that makes the exit code 1
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value = "note")]
+    pub fail_on: FailOn,
+    /// Exit with 0 even when there are findings
+    #[arg(long, conflicts_with = "fail_on")]
+    pub exit_zero: bool,
+    /// Exit with 3 when anything was skipped or has a syntax error
+    #[arg(long)]
+    pub strict: bool,
+    /// Make the safe fixes of the findings in the files, and report what is left
+    #[arg(long, conflicts_with = "staged")]
+    pub fix: bool,
+    /// With --fix or --diff: the fixes that may change what the program does, too
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+    /// Print what --fix would change as a patch, and change nothing; exit with 1 if it would
+    #[arg(long, conflicts_with_all = ["fix", "output", "format"])]
+    pub diff: bool,
+    /// Report only what has to do with lines that were changed since HEAD left the line of REV
+    #[arg(long, value_name = "REV", group = "change")]
+    pub since: Option<String>,
+    /// Analyse what is staged, and report only what has to do with staged changes
+    #[arg(long, group = "change")]
+    pub staged: bool,
+    /// Report only what has to do with lines that a patch changes; `-` is standard input
+    #[arg(long, value_name = "FILE", group = "change")]
+    pub diff_file: Option<PathBuf>,
+    /// Leave out the findings of this baseline [default: the nearest straggler-baseline.txt]
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Leave out nothing for a baseline
+    #[arg(long, conflicts_with = "baseline")]
+    pub no_baseline: bool,
+}
+
+impl CheckArgs {
+    /// The settings that the arguments make.
+    pub fn config(&self) -> Config {
+        Config {
+            select: self.select.clone(),
+            ignore: self.ignore.clone(),
+            min_confidence: self.min_confidence.map(|least| match least {
+                MinConfidence::Low => Confidence::Low,
+                MinConfidence::Medium => Confidence::Medium,
+                MinConfidence::High => Confidence::High,
+            }),
+        }
+    }
+}
+
+/// What is analysed, and with what.
+#[derive(Args)]
+pub struct InputArgs {
+    /// Files, directories, `dir/...`, or import paths of the module [default: .]
+    pub paths: Vec<PathBuf>,
+    /// Read no configuration file and no baseline that is not named
+    #[arg(long)]
+    pub no_config: bool,
+    /// Neither read nor write the cache
+    #[arg(long)]
+    pub no_cache: bool,
+    /// The Go installation whose standard library is read [default: found as `go` would]
+    #[arg(long, value_name = "DIR")]
+    pub goroot: Option<PathBuf>,
+    /// Number of threads [default: as many as there are processors]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+}
+
+#[derive(Subcommand)]
+pub enum BaselineCommand {
+    /// Write a baseline of all that is found
+    Create(BaselineArgs),
+    /// Drop the entries that are found no more
+    Update {
+        /// Take in what is found and not in it yet, too
+        #[arg(long)]
+        add: bool,
+        #[command(flatten)]
+        args: BaselineArgs,
+    },
+    /// Exit with 1 if the baseline holds what is found no more
+    Check(BaselineArgs),
+}
+
+#[derive(Args)]
+pub struct BaselineArgs {
+    /// The baseline [default: the nearest straggler-baseline.txt]
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum Format {
+    /// The source with the story of the finding on it
+    Human,
+    /// One line for each finding
+    Concise,
+    /// One JSON document
+    Json,
+    /// One JSON document for each finding, on a line of its own
+    Jsonl,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+    /// GitLab's code quality report
+    Gitlab,
+    /// Checkstyle's XML
+    Checkstyle,
+    /// JUnit's XML
+    Junit,
+    /// reviewdog's JSON
+    Rdjson,
+    /// Issues of Azure Pipelines
+    Azure,
+    /// Inspections of TeamCity
+    Teamcity,
+}
+
+impl Format {
+    pub fn write(self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Format::Human => output::write_human(report, out),
+            Format::Concise => output::write_concise(report, out),
+            Format::Json => output::write_json(report, out),
+            Format::Jsonl => output::write_json_lines(report, out),
+            Format::Sarif => output::write_sarif(report, out),
+            Format::Github => output::write_github(report, out),
+            Format::Gitlab => output::write_gitlab(report, out),
+            Format::Checkstyle => output::write_checkstyle(report, out),
+            Format::Junit => output::write_junit(report, out),
+            Format::Rdjson => output::write_rdjson(report, out),
+            Format::Azure => output::write_azure(report, out),
+            Format::Teamcity => output::write_teamcity(report, out),
+        }
+    }
+
+    /// Whether the notes are part of it; else they are told on standard error.
+    pub fn holds_notes(self) -> bool {
+        matches!(self, Format::Json | Format::Sarif)
+    }
+}
+
+/// A file that the findings are written to.
+#[derive(Clone)]
+pub struct Target {
+    pub format: Format,
+    pub path: PathBuf,
+}
+
+fn parse_target(text: &str) -> Result<Target, String> {
+    let (format, path) = text.split_once(':').ok_or("expected `FORMAT:PATH`")?;
+    let format = Format::from_str(format, false)?;
+    match path {
+        "" => Err("the path is missing".to_owned()),
+        path => Ok(Target { format, path: path.into() }),
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum FailOn {
+    Error,
+    Warning,
+    Note,
+}
+
+impl FailOn {
+    pub fn severity(self) -> Severity {
+        match self {
+            FailOn::Error => Severity::Error,
+            FailOn::Warning => Severity::Warning,
+            FailOn::Note => Severity::Note,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum MinConfidence {
+    Low,
+    Medium,
+    High,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum RulesFormat {
+    Table,
+    Json,
+}
