@@ -11,6 +11,7 @@ mod baseline;
 mod diff;
 mod fix;
 mod git;
+mod manual;
 mod progress;
 
 use std::fmt;
@@ -47,6 +48,14 @@ pub fn main() -> ExitCode {
     }
     match cli.command {
         Some(Command::Explain { rule }) => explain(&rule),
+        Some(Command::Completions { shell }) => {
+            print(|out| manual::write_completions(shell, out), 0)
+        }
+        Some(Command::Man { out: None }) => print(manual::write_page, 0),
+        Some(Command::Man { out: Some(dir) }) => match manual::write_pages(&dir) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&[format!("`{}` cannot be written: {error}", dir.display())]),
+        },
         Some(Command::Rules { format: RulesFormat::Table }) => print(output::write_rules, 0),
         Some(Command::Rules { format: RulesFormat::Json }) => print(output::write_rules_json, 0),
         Some(Command::Lsp { .. }) => lsp(),

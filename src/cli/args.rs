@@ -44,6 +44,18 @@ pub enum Command {
         #[command(subcommand)]
         command: BaselineCommand,
     },
+    /// Print a script that completes the arguments of straggler in a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print the manual page, or write that of each command into a directory
+    Man {
+        /// The directory
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// List all rules
     Rules {
         /// How to print them
@@ -163,6 +175,18 @@ pub struct BaselineArgs {
     pub file: Option<PathBuf>,
     #[command(flatten)]
     pub input: InputArgs,
+}
+
+/// A shell that can be told how to complete arguments.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Nushell,
+    #[value(name = "powershell")]
+    PowerShell,
+    Zsh,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

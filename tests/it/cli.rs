@@ -243,3 +243,19 @@ fn an_implementation_that_is_not_asked_for_adds_no_finding() {
         check(&dir, &["restore.go", "--format", "concise"], "exit 0\n");
     }
 }
+
+#[test]
+fn shells_and_man_are_told_of_each_argument() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for shell in ["bash", "elvish", "fish", "nushell", "powershell", "zsh"] {
+        let output = straggler(dir.path()).args(["completions", shell]).output();
+        let output = output.expect("straggler runs");
+        let script = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(output.status.success() && script.contains("diff-file"), "{shell}: {script}");
+    }
+    let output = straggler(dir.path()).arg("man").output().expect("straggler runs");
+    let page = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(page.contains(".TH straggler 1") && page.contains("diff\\-file"), "{page}");
+    check(dir.path(), &["man", "--out", "pages"], "exit 0\n");
+    assert!(dir.path().join("pages/straggler-check.1").is_file());
+}
