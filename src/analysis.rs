@@ -166,6 +166,20 @@ pub fn analyze_again(
     }
 }
 
+/// Gives `ask` what a run of `snapshot` knows of names, types and functions: read when it asks for
+/// it. Called inside [`on_threads`], as [`analyze`].
+pub fn inquire<T>(
+    snapshot: &Snapshot,
+    catalog: &Catalog,
+    memory: &mut Memory,
+    ask: impl FnOnce(&Index<'_>, &Summaries<'_>) -> T,
+) -> T {
+    let (trees, _) = parse::parse(snapshot, &Progress::default(), &mut memory.trees);
+    let index = Index::new(snapshot, &trees, catalog).with_declarations(&memory.declarations);
+    let versions = snapshot.packages.iter().map(|package| versions(snapshot, package)).collect();
+    ask(&index, &Summaries::new(&index, catalog, versions))
+}
+
 struct Run<'a> {
     snapshot: &'a Snapshot,
     catalog: &'a Catalog,

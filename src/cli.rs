@@ -113,7 +113,7 @@ fn check(args: &CheckArgs) -> ExitCode {
 
 fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
     let mut options = load_options(&args.input).map_err(one)?;
-    let settings = Settings::find(&options, !args.input.no_config, args.config())?;
+    let settings = Settings::find(&options, !args.input.no_config, args.config(), &[])?;
     let known = match (&args.baseline, args.no_baseline || args.input.no_config) {
         (Some(path), _) => Some(baseline::read(&options, path)?),
         (None, true) => None,

@@ -15,10 +15,13 @@
 //! newer edit ends an older run. It runs no program, keeps nothing after it ends, and outlives
 //! whatever its client sends; it ends with its input, or with the process that started it.
 
+mod actions;
 mod client;
 mod diagnostics;
 mod document;
+mod hover;
 mod parent;
+mod question;
 mod server;
 mod uri;
 mod wire;
@@ -67,7 +70,7 @@ pub fn serve(
         // Nobody hears of it when the server is gone.
         let tell = {
             let events = events.clone();
-            move |done| drop(events.send(Event::Done(done)))
+            move |event| drop(events.send(event))
         };
         move || {
             if let Err(why) = worker::work(to_do, &options_in, tell) {

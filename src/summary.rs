@@ -60,6 +60,7 @@ pub use effect::{Act, Deed, Effect, Guard, Mode};
 pub use effects::BodyEffects;
 pub use function::{At, BodyFlow, BodyId, Function};
 pub use place::{Place, Places, Root};
+pub use print::place_name;
 pub use reaching::{Definition, Source};
 pub use resources::Resource;
 pub use results::{ContextFact, Origin};

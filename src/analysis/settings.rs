@@ -17,11 +17,13 @@ pub struct Settings {
 
 impl Settings {
     /// The settings of the configuration file that holds for `options`, if `with_file`, where
-    /// `nearer` makes none itself; or all that is wrong with either, each on a line.
+    /// `nearer` makes none itself; or all that is wrong with either, each on a line. The rules
+    /// `unless_named` run only if they are selected by their own ids.
     pub fn find(
         options: &LoadOptions,
         with_file: bool,
         nearer: Config,
+        unless_named: &[&str],
     ) -> Result<Settings, Vec<String>> {
         let file = with_file
             .then(|| project::find_config(options))
@@ -32,7 +34,10 @@ impl Settings {
             None => (Config::default(), Catalog::load(None).0),
             Some(file) => understand(file)?,
         };
-        let (selection, unknown) = Selection::new(&config.overridden_by(nearer));
+        let mut config = config.overridden_by(nearer);
+        let unnamed = unless_named.iter().map(|&rule| rule.to_owned());
+        config.ignore.extend(unnamed.filter(|rule| !config.select.contains(rule)));
+        let (selection, unknown) = Selection::new(&config);
         if unknown.is_empty() {
             return Ok(Settings { selection, catalog });
         }

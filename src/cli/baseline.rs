@@ -103,7 +103,7 @@ fn check(args: &BaselineArgs) -> Result<u8, Vec<String>> {
 /// What is found, with the notes told.
 fn analysed(args: &BaselineArgs) -> Result<(LoadOptions, Report), Vec<String>> {
     let options = load_options(&args.input).map_err(one)?;
-    let settings = Settings::find(&options, !args.input.no_config, Config::default())?;
+    let settings = Settings::find(&options, !args.input.no_config, Config::default(), &[])?;
     let report = run_analysis(&options, &settings, args.input.jobs).map_err(one)?;
     tell(|out| output::write_notes(&report, out));
     Ok((options, report))

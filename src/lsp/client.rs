@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use gen_lsp_types::{
-    DiagnosticOptions, DiagnosticProvider, InitializeParams, InitializeResult,
-    PositionEncodingKind, Save, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSync,
-    TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceFolder, WorkspaceFolders,
-    WorkspaceFoldersServerCapabilities, WorkspaceOptions,
+    CodeActionKind, CodeActionOptions, CodeActionProvider, DiagnosticOptions, DiagnosticProvider,
+    HoverProvider, InitializeParams, InitializeResult, MarkupKind, PositionEncodingKind, Save,
+    SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSync, TextDocumentSyncKind,
+    TextDocumentSyncOptions, WorkspaceFolder, WorkspaceFolders, WorkspaceFoldersServerCapabilities,
+    WorkspaceOptions,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use crate::config::Config;
 use crate::diagnostic::Confidence;
 use crate::source::Encoding;
 
-use super::uri;
+use super::{actions, uri};
 
 /// What is known of the client.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct Client {
     pub configures: bool,
     /// Whether it can be told to ask for diagnostics again.
     pub refreshes: bool,
+    /// Whether it shows Markdown where somebody points at something.
+    pub markdown: bool,
     /// The directories that it has open.
     pub folders: Vec<PathBuf>,
     /// How it wants things.
@@ -93,6 +96,8 @@ impl Client {
         let watched = workspace.and_then(|it| it.did_change_watched_files.as_ref());
         let text_document = capabilities.text_document.as_ref();
         let refreshing = workspace.and_then(|it| it.diagnostics.as_ref());
+        let hover = text_document.and_then(|it| it.hover.as_ref());
+        let formats = hover.and_then(|it| it.content_format.as_ref());
         let options = params.initialization_options.as_ref().unwrap_or(&Value::Null);
         let (settings, fault) = match Settings::parse(options) {
             Ok(settings) => (settings, Ok(())),
@@ -104,6 +109,7 @@ impl Client {
             watches: watched.is_some_and(|it| it.dynamic_registration == Some(true)),
             configures: workspace.is_some_and(|it| it.configuration == Some(true)),
             refreshes: refreshing.is_some_and(|it| it.refresh_support == Some(true)),
+            markdown: formats.is_some_and(|all| all.contains(&MarkupKind::Markdown)),
             folders: folders(params),
             settings,
         };
@@ -127,6 +133,10 @@ impl Client {
             inter_file_dependencies: true,
             ..DiagnosticOptions::default()
         };
+        let actions = CodeActionOptions {
+            code_action_kinds: Some(vec![CodeActionKind::QuickFix, actions::FIX_ALL]),
+            ..CodeActionOptions::default()
+        };
         let folders = WorkspaceFoldersServerCapabilities {
             supported: Some(true),
             change_notifications: Some(true.into()),
@@ -135,6 +145,8 @@ impl Client {
             capabilities: ServerCapabilities {
                 position_encoding: Some(encoding),
                 text_document_sync: Some(TextDocumentSync::Options(sync)),
+                code_action_provider: Some(CodeActionProvider::CodeActionOptions(actions)),
+                hover_provider: Some(HoverProvider::Bool(true)),
                 diagnostic_provider: self
                     .pulls
                     .then_some(DiagnosticProvider::DiagnosticOptions(pulled)),

@@ -55,18 +55,20 @@ pub fn by_file(
     let mut files: BTreeMap<PathBuf, Vec<Diagnostic>> = BTreeMap::new();
     for (index, finding) in report.findings.iter().enumerate() {
         let path = places.path(finding.primary).to_owned();
-        let told = diagnostic(finding, report.fingerprint(index), places, uri_of);
+        let told = diagnostic(report, index, places, uri_of);
         files.entry(path).or_default().push(told);
     }
     files
 }
 
-fn diagnostic(
-    finding: &Finding,
-    fingerprint: &str,
+/// One finding of a report.
+pub fn diagnostic(
+    report: &Report,
+    index: usize,
     places: &Places<'_>,
     uri_of: &dyn Fn(&Path) -> Uri,
 ) -> Diagnostic {
+    let (finding, fingerprint) = (&report.findings[index], report.fingerprint(index));
     let location = |location| gen_lsp_types::Location {
         uri: uri_of(places.path(location)),
         range: places.range(location),

@@ -37,6 +37,13 @@ impl Document {
         }
     }
 
+    /// The byte at a place.
+    pub fn offset(&self, at: Position, encoding: Encoding) -> u32 {
+        let text = self.text.as_bytes();
+        let place = EditorPosition { line: at.line, column: at.character };
+        EditorLines::new(text).offset(text, place, encoding)
+    }
+
     /// The bytes of a range, the earlier end first. Both ends are ends of characters.
     fn offsets(&self, range: Range, encoding: Encoding) -> (usize, usize) {
         let lines = EditorLines::new(self.text.as_bytes());

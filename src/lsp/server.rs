@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use gen_lsp_types::{
     Diagnostic, DidChangeConfigurationParams, DidChangeTextDocumentParams,
     DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, DidSaveTextDocumentParams, DocumentDiagnosticParams,
-    FullDocumentDiagnosticReport, InitializeParams, MessageType, PublishDiagnosticsParams,
-    RelatedFullDocumentDiagnosticReport, Uri,
+    DidOpenTextDocumentParams, DidSaveTextDocumentParams, HoverParams, InitializeParams,
+    MessageType, PublishDiagnosticsParams, Uri,
 };
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use serde::Serialize;
@@ -22,14 +21,17 @@ use serde_json::{Value, json};
 
 use crate::analysis::{self, Progress, Report};
 use crate::project;
+use crate::source::SourceText;
 
 use super::OptionsIn;
 use super::client::{Client, Settings};
 use super::diagnostics::{self, Places};
 use super::document::Document;
+use super::hover::{self, Told};
+use super::question::{self, Question};
 use super::uri;
 use super::wire::{self, Incoming};
-use super::worker::{Changed, Done, Job, Trouble};
+use super::worker::{Changed, Done, Inquiry, Job, Task, Trouble};
 
 /// Something that happens to the server.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub enum Event {
     Incoming(Incoming),
     /// A run has ended.
     Done(Done),
+    /// An answer has been found, or a panic instead.
+    Told(Inquiry, Result<Option<Told>, String>),
     /// There can be no runs.
     CannotAnalyse(String),
     /// There is no client any more.
@@ -58,7 +62,7 @@ enum Phase {
 /// The state of affairs.
 pub struct Server {
     outgoing: Sender<Value>,
-    jobs: Sender<Job>,
+    tasks: Sender<Task>,
     options_in: OptionsIn,
     phase: Phase,
     client: Option<Client>,
@@ -94,20 +98,14 @@ struct Unit {
     complaint: Vec<String>,
 }
 
-/// A request that needs a report.
-enum Question {
-    /// The diagnostics of a file.
-    Diagnostics(String),
-}
-
 type Answer = Result<Value, ResponseError>;
 
 impl Server {
     /// A server that nobody has spoken to yet.
-    pub fn new(outgoing: Sender<Value>, jobs: Sender<Job>, options_in: OptionsIn) -> Server {
+    pub fn new(outgoing: Sender<Value>, tasks: Sender<Task>, options_in: OptionsIn) -> Server {
         Server {
             outgoing,
-            jobs,
+            tasks,
             options_in,
             phase: Phase::Strange,
             client: None,
@@ -163,6 +161,7 @@ impl Server {
             }
             Event::Incoming(Incoming::Garbage(answer)) => self.send(answer),
             Event::Done(done) => self.done(done),
+            Event::Told(inquiry, told) => self.inquired(inquiry, told),
             Event::CannotAnalyse(why) => self.show(MessageType::Error, &why),
             Event::End => self.ended = true,
         }
@@ -183,10 +182,12 @@ impl Server {
                 Ok(Some(Value::Null))
             }
             (Phase::Serving, "textDocument/diagnostic") => {
-                let params: DocumentDiagnosticParams = parse(params)?;
-                let uri = params.text_document.uri.0;
-                Ok(self.ask(&id, Question::Diagnostics(uri)))
+                self.ask(&id, Question::Diagnostics(parse(params)?))
             }
+            (Phase::Serving, "textDocument/codeAction") => {
+                self.ask(&id, Question::Actions(parse(params)?))
+            }
+            (Phase::Serving, "textDocument/hover") => self.hover(&id, parse(params)?),
             (Phase::Serving, "initialize") => {
                 Err(error(ErrorCode::InvalidRequest, "there was an `initialize`".to_owned()))
             }
@@ -236,7 +237,7 @@ impl Server {
         if let Err(fault) = settings {
             self.show(MessageType::Warning, &format!("the settings of straggler: {fault}"));
         }
-        let answer = to_value(client.answer());
+        let answer = question::to_value(client.answer());
         self.client = Some(client);
         self.phase = Phase::Serving;
         if let Some(process) = params.process_id {
@@ -387,37 +388,64 @@ impl Server {
         self.ask_client("workspace/configuration", items);
     }
 
+    /// What is told of a directive needs no run.
+    fn hover(
+        &mut self,
+        id: &RequestId,
+        params: HoverParams,
+    ) -> Result<Option<Value>, ResponseError> {
+        let asked = &params.text_document_position_params;
+        if let Some(document) = self.documents.get(&asked.text_document.uri.0) {
+            let offset = document.offset(asked.position, self.client().encoding);
+            let text = SourceText::new(document.text.clone().into_bytes());
+            if let Some(told) = hover::of_directive(&text, offset) {
+                return Ok(Some(question::told(document, &told, self.client())));
+            }
+        }
+        self.ask(id, Question::Hover(params))
+    }
+
     /// Answers at once if the present state of affairs is known; else later.
-    fn ask(&mut self, id: &RequestId, question: Question) -> Option<Value> {
-        let Question::Diagnostics(uri) = &question;
-        let root = self.documents.get(uri).and_then(|document| document.root.clone());
-        let Some(root) = root else { return Some(self.reply(None, &question)) };
+    fn ask(&mut self, id: &RequestId, question: Question) -> Result<Option<Value>, ResponseError> {
+        let document = self.documents.get(question.uri());
+        let Some(root) = document.and_then(|document| document.root.clone()) else {
+            return Ok(self.reply(id, None, &question));
+        };
         let unit = self.units.entry(root).or_default();
         if let Some((revision, report)) = &unit.done
             && *revision == unit.revision
         {
             let report = Arc::clone(report);
-            return Some(self.reply(Some(&report), &question));
+            return Ok(self.reply(id, Some(&report), &question));
         }
         unit.due = Some(Instant::now());
         unit.waiting.push((id.clone(), question));
-        None
+        Ok(None)
     }
 
-    fn reply(&self, report: Option<&Report>, question: &Question) -> Value {
-        let Question::Diagnostics(uri) = question;
-        let path = self.documents.get(uri).map(|document| document.path.as_path());
-        let of_file = report.zip(path).and_then(|(report, path)| {
-            let places = Places::new(report, self.client().encoding);
-            diagnostics::by_file(report, &places, &|path| self.uri_of(path)).remove(path)
-        });
-        to_value(RelatedFullDocumentDiagnosticReport {
-            related_documents: None,
-            full_document_diagnostic_report: FullDocumentDiagnosticReport {
-                result_id: None,
-                items: of_file.unwrap_or_default(),
-            },
-        })
+    /// The answer to a question; `None` if the worker has to find it.
+    fn reply(&self, id: &RequestId, report: Option<&Report>, question: &Question) -> Option<Value> {
+        let uri_of = |path: &Path| self.uri_of(path);
+        let known = report.zip(self.documents.get(question.uri()));
+        match question::reply(id, known, question, self.client(), &uri_of) {
+            Ok(reply) => Some(reply),
+            Err(inquiry) => self.tasks.send(Task::Inquire(inquiry)).is_err().then_some(Value::Null),
+        }
+    }
+
+    /// What the worker has found; it may be of a text that is no longer there.
+    fn inquired(&self, inquiry: Inquiry, told: Result<Option<Told>, String>) {
+        let document = self.documents.values().find(|open| open.path == inquiry.path);
+        let answer = match told {
+            Ok(told) => Ok(match told.zip(document) {
+                Some((told, document)) => question::told(document, &told, self.client()),
+                None => Value::Null,
+            }),
+            Err(panic) => {
+                Err(error(ErrorCode::InternalError, format!("straggler failed: {panic}")))
+            }
+        };
+        self.answer(inquiry.id, answer);
     }
 
     /// Makes a new state of affairs of a unit, for which a run is due.
@@ -486,8 +514,9 @@ impl Server {
             self.publish(&path, None, Vec::new());
         }
         for (id, question) in unit.waiting {
-            let reply = self.reply(None, &question);
-            self.answer(id, Ok(reply));
+            if let Some(reply) = self.reply(&id, None, &question) {
+                self.answer(id, Ok(reply));
+            }
         }
     }
 
@@ -517,7 +546,7 @@ impl Server {
             progress: Arc::clone(&progress),
         };
         // Without a worker there are no reports, as the user was told.
-        if self.jobs.send(job).is_ok() {
+        if self.tasks.send(Task::Run(job)).is_ok() {
             self.running = Some((root, progress));
         }
     }
@@ -554,8 +583,10 @@ impl Server {
         unit.done = Some((revision, Arc::clone(&report)));
         let waiting = std::mem::take(&mut unit.waiting);
         for (id, question) in waiting {
-            let reply = guarded(|| Ok(self.reply(Some(&report), &question)));
-            self.answer(id, reply);
+            let reply = guarded(|| Ok(self.reply(&id, Some(&report), &question)));
+            if let Some(reply) = reply.transpose() {
+                self.answer(id, reply);
+            }
         }
         if !self.client().pulls {
             self.publish_all(&root, &report);
@@ -648,10 +679,6 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, ResponseError>) -> Result<T, Resp
 fn parse<T: DeserializeOwned>(params: Value) -> Result<T, ResponseError> {
     serde_json::from_value(params)
         .map_err(|reason| error(ErrorCode::InvalidParams, reason.to_string()))
-}
-
-fn to_value(value: impl Serialize) -> Value {
-    serde_json::to_value(value).expect("the types of the protocol are JSON")
 }
 
 fn error(code: ErrorCode, message: String) -> ResponseError {

@@ -6,11 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
+use lsp_server::RequestId;
+
 use crate::analysis::{self, Memory, Progress, Report, Settings};
 use crate::project::{self, LoadOptions, Reach, Snapshot};
 
 use super::OptionsIn;
 use super::client;
+use super::hover::{self, Told};
+use super::server::Event;
 
 /// A run that somebody waits for.
 #[derive(Debug)]
@@ -29,6 +33,28 @@ pub struct Job {
     pub changed: Changed,
     /// Tells it that it is no longer wanted.
     pub progress: Arc<Progress>,
+}
+
+/// A place that somebody points at, in what the last run of a root was about.
+#[derive(Debug)]
+pub struct Inquiry {
+    /// The directory of the run.
+    pub root: PathBuf,
+    /// The file.
+    pub path: PathBuf,
+    /// The place.
+    pub offset: u32,
+    /// Who asks.
+    pub id: RequestId,
+}
+
+/// Something to do.
+#[derive(Debug)]
+pub enum Task {
+    /// A run.
+    Run(Job),
+    /// An answer.
+    Inquire(Inquiry),
 }
 
 /// What may be another than before.
@@ -65,22 +91,33 @@ pub enum Trouble {
     Internal(String),
 }
 
-/// Does jobs until there are no more. An error says why none can be done at all.
+/// Does what there is to do until there is no more. An error says why none can be done at all.
 pub fn work(
-    jobs: Receiver<Job>,
+    tasks: Receiver<Task>,
     options_in: &OptionsIn,
-    tell: impl Fn(Done) + Send,
+    tell: impl Fn(Event) + Send,
 ) -> Result<(), String> {
     analysis::on_threads(None, move || {
         let mut worker = Worker { options_in, kept: HashMap::new() };
-        for job in jobs {
-            let (root, revision) = (job.root.clone(), job.revision);
-            let report = analysis::caught(|| worker.run(job));
-            let report = report.unwrap_or_else(|panic| Err(Trouble::Internal(panic)));
-            tell(Done { root, revision, report });
+        for task in tasks {
+            match task {
+                Task::Run(job) => {
+                    let (root, revision) = (job.root.clone(), job.revision);
+                    let report = analysis::caught(|| worker.run(job));
+                    let report = report.unwrap_or_else(|panic| Err(Trouble::Internal(panic)));
+                    tell(Event::Done(Done { root, revision, report }));
+                }
+                Task::Inquire(inquiry) => {
+                    let told = analysis::caught(|| worker.inquire(&inquiry));
+                    tell(Event::Told(inquiry, told));
+                }
+            }
         }
     })
 }
+
+/// What gopls says of the same place, by the analyser `sigchanyzer`: an editor has both.
+const SAID_BY_GOPLS: &[&str] = &["signal-notify-unbuffered"];
 
 struct Worker<'a> {
     options_in: &'a OptionsIn,
@@ -96,6 +133,14 @@ struct Kept {
 }
 
 impl Worker<'_> {
+    fn inquire(&mut self, inquiry: &Inquiry) -> Option<Told> {
+        let Kept { settings, snapshot, memory } = self.kept.get_mut(&inquiry.root)?;
+        let (settings, snapshot) = (settings.as_ref()?, snapshot.as_ref()?);
+        analysis::inquire(snapshot, &settings.catalog, memory, |index, summaries| {
+            hover::of_code(snapshot, index, summaries, &inquiry.path, inquiry.offset)
+        })
+    }
+
     fn run(&mut self, job: Job) -> Result<Report, Trouble> {
         let is_unwanted = || job.progress.unwanted.load(Ordering::Relaxed);
         let Kept { settings, snapshot, memory } = self.kept.entry(job.root.clone()).or_default();
@@ -120,7 +165,7 @@ impl Worker<'_> {
         let settings = match settings {
             Some(settings) => settings,
             None => {
-                let found = Settings::find(&options, true, job.settings.config());
+                let found = Settings::find(&options, true, job.settings.config(), SAID_BY_GOPLS);
                 settings.insert(found.map_err(Trouble::Config)?)
             }
         };

@@ -21,7 +21,7 @@ fn documents_name_paths_that_exist() {
 /// Whether code in a document is a path below the root: it starts with one of its directories,
 /// and holds nothing to be filled in.
 fn is_path(code: &str) -> bool {
-    let below = ["src/", "rules/", "tests/", "fixtures/", "docs/", ".ci/"];
+    let below = ["src/", "rules/", "tests/", "fixtures/", "docs/", ".ci/", "editors/"];
     below.iter().any(|dir| code.starts_with(dir)) && !code.contains(['<', '*', '{', ' ', '\n'])
 }
 

@@ -21,21 +21,7 @@ use crate::harness::{self, names_in, root};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A goroutine that nobody waits for when `work` takes too long.
-const LEAKS: &str = "package p
-
-import \"time\"
-
-func F() int {
-	ch := make(chan int)
-	go func() { ch <- 1 }()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(time.Second):
-		return 0
-	}
-}
-";
+pub const LEAKS: &str = include_str!("../editors/leaks.go.txt");
 
 /// An editor without a face.
 pub struct Editor {
@@ -333,6 +319,21 @@ fn the_configuration_and_the_settings_hold() {
 }
 
 #[test]
+fn what_gopls_says_is_left_to_it_unless_it_is_asked_for() {
+    let text = "package p\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n)\n\nfunc F() os.Signal {\n\tc := make(chan os.Signal)\n\tsignal.Notify(c, os.Interrupt)\n\treturn <-c\n}\n";
+    let module = module(&[]);
+    let path = module.path().join("p.go");
+    for (settings, count) in
+        [(Value::Null, 0), (json!({ "select": ["signal-notify-unbuffered"] }), 1)]
+    {
+        let mut editor = Editor::open(module.path(), pulling(), settings);
+        editor.did_open(&path, text);
+        assert_eq!(editor.pulled(&path).len(), count);
+        editor.close();
+    }
+}
+
+#[test]
 fn what_is_imported_is_known_and_an_edit_there_counts() {
     let user = "package p\n\nimport \"example.com/m/q\"\n\nfunc F() {\n\tch := make(chan int)\n\tgo q.Send(ch)\n}\n";
     let sends = "package q\n\nfunc Send(ch chan int) { ch <- 1 }\n";
@@ -494,6 +495,152 @@ fn the_server_ends_with_the_process_that_started_it() {
     assert_eq!(editor.end().code(), Some(1));
 }
 
+/// The answer to `textDocument/codeAction` for a line.
+fn actions(editor: &mut Editor, path: &Path, line: u32, only: Value) -> Vec<Value> {
+    let place = json!({ "line": line, "character": 15 });
+    let params = json!({
+        "textDocument": { "uri": uri(path) },
+        "range": { "start": place, "end": place },
+        "context": { "diagnostics": [], "only": only },
+    });
+    let answer = editor.request("textDocument/codeAction", params).expect("actions");
+    answer.as_array().expect("a list").clone()
+}
+
+/// `text` after the edits of an action, which change this file alone.
+fn apply(text: &str, path: &Path, action: &Value) -> String {
+    let changes = action["edit"]["changes"].as_object().expect("edits");
+    assert_eq!(changes.keys().collect::<Vec<_>>(), [&uri(path)]);
+    let offset = |place: &Value| {
+        let number = |of: &str| place[of].as_u64().expect("a number") as usize;
+        let lines = text.split_inclusive('\n').take(number("line"));
+        lines.map(str::len).sum::<usize>() + number("character")
+    };
+    let mut text = text.to_owned();
+    for edit in changes[&uri(path)].as_array().expect("edits").iter().rev() {
+        let (start, end) = (offset(&edit["range"]["start"]), offset(&edit["range"]["end"]));
+        text.replace_range(start..end, edit["newText"].as_str().expect("a text"));
+    }
+    text
+}
+
+#[test]
+fn a_finding_can_be_ignored_where_it_stands() {
+    let module = module(&[]);
+    let path = module.path().join("p.go");
+    let mut editor = Editor::open(module.path(), pulling(), Value::Null);
+    editor.did_open(&path, LEAKS);
+    assert_eq!(actions(&mut editor, &path, 2, Value::Null), [] as [Value; 0]);
+    let offered = actions(&mut editor, &path, 6, json!(["quickfix"]));
+    let titles: Vec<&str> = offered.iter().filter_map(|action| action["title"].as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "Give `ch` room for 1",
+            "Ignore `send-without-receiver` here",
+            "Ignore `send-without-receiver` in this declaration",
+        ]
+    );
+    for (version, action) in offered.iter().enumerate() {
+        assert_eq!(action["kind"], "quickfix");
+        assert_eq!(places(action["diagnostics"].as_array().expect("a list")), [LEAK]);
+        let text = apply(LEAKS, &path, action);
+        let ignores = text.contains("//straggler:ignore send-without-receiver REASON\n");
+        assert_eq!(ignores, version > 0, "{text}");
+        editor.did_change(&path, version as i64 + 2, json!([{ "text": text }]));
+        assert_eq!(places(&editor.pulled(&path)), [] as [&str; 0], "{text}");
+    }
+    editor.close();
+}
+
+#[test]
+fn safe_fixes_are_offered_and_all_of_them_at_once() {
+    let text = "package p\n\nfunc F() {} //straggler:ignore stuck it is not\n\n\
+                //straggler:ignore double-lock it is not\nfunc G() {}\n";
+    let module = module(&[]);
+    let path = module.path().join("p.go");
+    let settings = json!({ "select": ["ALL"] });
+    let mut editor = Editor::open(module.path(), pulling(), settings);
+    editor.did_open(&path, text);
+    let offered = actions(&mut editor, &path, 2, Value::Null);
+    assert_eq!(offered.len(), 1, "{offered:#?}");
+    assert_eq!(offered[0]["title"], "Delete the directive");
+    assert_eq!(offered[0]["isPreferred"], true);
+    for only in ["source", "source.fixAll", "source.fixAll.straggler"] {
+        let offered = actions(&mut editor, &path, 0, json!([only]));
+        assert_eq!(offered.len(), 1, "{offered:#?}");
+        assert_eq!(offered[0]["kind"], "source.fixAll.straggler");
+        let fixed = "package p\n\nfunc F() {}\n\nfunc G() {}\n";
+        assert_eq!(apply(text, &path, &offered[0]), fixed);
+    }
+    assert_eq!(actions(&mut editor, &path, 0, json!(["source.organizeImports"])), [] as [Value; 0]);
+    editor.close();
+}
+
+/// What is told of the text `at` marks in a file, with its end.
+#[track_caller]
+fn hover(text: &str, at: &str) -> Option<String> {
+    let module = module(&[]);
+    let path = module.path().join("p.go");
+    let mut capabilities = pulling();
+    capabilities["textDocument"]["hover"] = json!({ "contentFormat": ["markdown"] });
+    let mut editor = Editor::open(module.path(), capabilities, Value::Null);
+    editor.did_open(&path, text);
+    let before = &text[..text.find(at).expect("the text that is marked")];
+    let line = before.matches('\n').count();
+    let column = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
+    let position = json!({ "line": line, "character": column + 1 });
+    let params = json!({ "textDocument": { "uri": uri(&path) }, "position": position });
+    let told = editor.request("textDocument/hover", params).expect("an answer");
+    editor.close();
+    let value = told["contents"]["value"].as_str()?;
+    assert_eq!(told["contents"]["kind"], "markdown");
+    Some(value.to_owned())
+}
+
+#[test]
+fn how_a_goroutine_ends_is_told_at_its_go_statement() {
+    let leaks = hover(LEAKS, "go func").expect("something");
+    assert_eq!(
+        leaks,
+        "**How this goroutine ends**\n\n- it runs to its end\n\
+         - line 7: it may wait to send; nobody but its partner ends that\n\
+         - it tells by `make(chan int)` when it is done; `F` may be left without waiting\n"
+    );
+    let endless = "package p\n\nfunc F(work func()) {\n\tgo func() {\n\t\tfor {\n\t\t\twork()\n\t\t}\n\t}()\n}\n";
+    assert_eq!(
+        hover(endless, "go func").expect("something"),
+        "**How this goroutine ends**\n\n- **nothing found that ends it**: no path leads out of it\n\
+         - it is not known to tell `F` when it is done\n"
+    );
+    let called = "package p\n\nfunc work(stop, in chan int) {\n\tfor {\n\t\tselect {\n\t\tcase <-stop:\n\t\t\treturn\n\t\tcase <-in:\n\t\t}\n\t}\n}\n\nfunc F(stop, in chan int) {\n\tgo work(stop, in)\n}\n";
+    let told = hover(called, "go work").expect("something");
+    assert!(told.contains("- when `work` returns\n"), "{told}");
+    assert_eq!(hover(LEAKS, "select"), None);
+}
+
+#[test]
+fn who_uses_a_channel_is_told_where_it_is_made() {
+    assert_eq!(
+        hover(LEAKS, "make(").expect("something"),
+        "**Who uses this channel**\n\n- sent to: line 7, in a function literal\n\
+         - received from: line 9, beside other arms\n- closed: nowhere that is known\n"
+    );
+    let handed =
+        "package p\n\nfunc F(use func(chan int)) {\n\tch := make(chan int)\n\tuse(ch)\n}\n";
+    let told = hover(handed, "make(").expect("something");
+    assert!(told.ends_with("- handed on, so that there may be more: line 5\n"), "{told}");
+    assert_eq!(hover("package p\n\nvar m = 1\n\nfunc F() { _ = make([]int, m) }\n", "make("), None);
+}
+
+#[test]
+fn the_page_of_a_rule_is_told_at_a_directive() {
+    let text = "package p\n\n//straggler:ignore lock-order,stuck since\nfunc F() {}\n";
+    let told = hover(text, "lock-order").expect("something");
+    assert!(told.starts_with("**lock-order**: ") && told.contains("\n### Why\n"), "{told}");
+    assert_eq!(hover(text, "func F"), None);
+}
+
 /// What is compared of a finding.
 fn told(path: &str, rule: &str, message: &str, start: (u32, u32), end: (u32, u32)) -> String {
     format!("{path}:{start:?}-{end:?} {rule} {message}")
@@ -503,7 +650,8 @@ fn told(path: &str, rule: &str, message: &str, start: (u32, u32), end: (u32, u32
 fn at_the_front_door(dir: &Path) -> Vec<String> {
     let options = harness::load_options(dir);
     let config = Config { select: vec!["ALL".to_owned()], ..Config::default() };
-    let Settings { selection, catalog } = Settings::find(&options, true, config).expect("settings");
+    let Settings { selection, catalog } =
+        Settings::find(&options, true, config, &[]).expect("settings");
     let report = analysis::on_threads(None, || {
         analysis::analyze(&project::load(&options), &catalog, &selection, &Progress::default())
     })
@@ -564,7 +712,8 @@ fn at_the_side_door(editor: &mut Editor, dir: &Path) -> Vec<String> {
 
 #[test]
 fn every_fixture_through_both_doors() {
-    let settings = json!({ "select": ["ALL"] });
+    // By its name, since gopls says it too.
+    let settings = json!({ "select": ["ALL", "signal-notify-unbuffered"] });
     let mut editor = Editor::open(root(), pulling(), settings);
     let mut compared = BTreeMap::new();
     for rule in names_in("fixtures/rules") {

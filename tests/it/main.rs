@@ -6,6 +6,7 @@ mod adopt;
 mod catalog;
 mod cli;
 mod docs;
+mod editors;
 mod explore;
 mod fixtures;
 mod flow;
