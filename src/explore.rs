@@ -78,6 +78,9 @@ pub struct Limits {
     pub states: usize,
     /// States of one root in which something unknown was decided.
     pub decisions: usize,
+    /// States of one root that are reached through a choice of any kind: a decision, a
+    /// communication with unknown code, a timer.
+    pub chosen: usize,
 }
 
 impl Limits {
@@ -91,6 +94,7 @@ impl Limits {
         instructions: 6_000,
         states: 20_000,
         decisions: 1_000,
+        chosen: 20_000,
     };
 }
 
@@ -109,7 +113,7 @@ pub enum Bound {
     Goroutines,
     /// Deferred calls of one frame.
     Defers,
-    /// [`Limits::states`] or [`Limits::decisions`]
+    /// [`Limits::states`], [`Limits::decisions`] or [`Limits::chosen`]
     States,
 }
 

@@ -5,8 +5,6 @@
 //! variables and the package variables meets them. The key is a hash of 128 bits: two states are
 //! taken for one if they agree in it.
 
-use rustc_hash::FxHashMap;
-
 use crate::explore::object::{Entry, Held, Object};
 use crate::explore::process::{Frame, GoroutineId, Mode, Operation, Process};
 use crate::explore::state::State;
@@ -25,15 +23,32 @@ pub(super) struct Seen {
     pub facts: Vec<bool>,
 }
 
+/// What walks use again, so that none of them has to ask for memory.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// By unknown the walk that met it, and its number there.
+    unknowns: Vec<(u32, u32)>,
+    /// The walk that is under way.
+    walk: u32,
+    queue: Vec<ObjectId>,
+    values: Vec<Value>,
+}
+
 /// Walks through a state.
-pub(super) fn key(program: &Program, terms: &Terms, state: &State) -> Seen {
+pub(super) fn key(program: &Program, terms: &Terms, state: &State, scratch: &mut Scratch) -> Seen {
+    scratch.walk += 1;
+    scratch.queue.clear();
+    let most = state.next_unknown as usize + 1;
+    if scratch.unknowns.len() < most {
+        scratch.unknowns.resize(most, (0, 0));
+    }
     let mut walk = Walk {
         program,
         terms,
         state,
         numbers: vec![0; state.heap.len()],
-        queue: Vec::new(),
-        unknowns: FxHashMap::default(),
+        scratch,
+        met: 0,
         hash: Hash::default(),
     };
     for process in &state.processes {
@@ -44,8 +59,8 @@ pub(super) fn key(program: &Program, terms: &Terms, state: &State) -> Seen {
         walk.value(value);
     }
     let mut next = 0;
-    while next < walk.queue.len() {
-        let id = walk.queue[next];
+    while next < walk.scratch.queue.len() {
+        let id = walk.scratch.queue[next];
         next += 1;
         walk.entry(state.heap.entry(id));
     }
@@ -95,8 +110,9 @@ struct Walk<'a> {
     state: &'a State,
     /// Numbers of objects, from 1.
     numbers: Vec<u32>,
-    queue: Vec<ObjectId>,
-    unknowns: FxHashMap<u32, u32>,
+    scratch: &'a mut Scratch,
+    /// Number of unknowns met so far.
+    met: u32,
     hash: Hash,
 }
 
@@ -104,10 +120,19 @@ impl Walk<'_> {
     fn object(&mut self, id: ObjectId) -> u64 {
         let number = &mut self.numbers[id.0 as usize];
         if *number == 0 {
-            self.queue.push(id);
-            *number = self.queue.len() as u32;
+            self.scratch.queue.push(id);
+            *number = self.scratch.queue.len() as u32;
         }
         u64::from(*number)
+    }
+
+    fn unknown(&mut self, id: u32) -> u32 {
+        let mark = &mut self.scratch.unknowns[id as usize];
+        if mark.0 != self.scratch.walk {
+            *mark = (self.scratch.walk, self.met);
+            self.met += 1;
+        }
+        mark.1
     }
 
     fn goroutine(&self, id: GoroutineId) -> u64 {
@@ -146,8 +171,7 @@ impl Walk<'_> {
                 self.hash.add(12 | number << 8 | u64::from(at) << 40);
             }
             Value::Unknown(unknown) => {
-                let next = self.unknowns.len() as u32;
-                let number = *self.unknowns.entry(unknown.id).or_insert(next);
+                let number = self.unknown(unknown.id);
                 let flags = 13 | u64::from(unknown.non_nil) << 7;
                 self.hash.add(flags | u64::from(number) << 8 | u64::from(unknown.ty.0) << 40);
             }
@@ -185,9 +209,7 @@ impl Walk<'_> {
         self.hash.add(tag | extra << 8);
         // The decisions themselves follow from the frame.
         if !matches!(operation, Operation::Decide(_)) {
-            let mut values = Vec::new();
-            operation.values(&mut |value| values.push(value));
-            values.into_iter().for_each(|value| self.value(value));
+            self.all(|visit| operation.values(visit));
         }
     }
 
@@ -285,10 +307,16 @@ impl Walk<'_> {
                 }
             }
         }
-        let mut values = Vec::new();
-        entry.object.values(&mut |value| values.push(value));
+        self.all(|visit| entry.object.values(visit));
+    }
+
+    /// Hashes the values that `list` visits, and how many they are.
+    fn all(&mut self, list: impl FnOnce(&mut dyn FnMut(Value))) {
+        let mut values = std::mem::take(&mut self.scratch.values);
+        list(&mut |value| values.push(value));
         self.hash.add(values.len() as u64);
-        values.into_iter().for_each(|value| self.value(value));
+        values.drain(..).for_each(|value| self.value(value));
+        self.scratch.values = values;
     }
 
     /// What was decided about unknowns that can still be met, in any order.
@@ -314,7 +342,9 @@ impl Walk<'_> {
 
     fn is_met(&self, value: Value) -> bool {
         match value {
-            Value::Unknown(unknown) => self.unknowns.contains_key(&unknown.id),
+            Value::Unknown(unknown) => {
+                self.scratch.unknowns[unknown.id as usize].0 == self.scratch.walk
+            }
             Value::Ref(id) | Value::Struct(id) => self.numbers[id.0 as usize] != 0,
             Value::Term(term) => {
                 self.terms.get(term).operands().into_iter().flatten().all(|v| self.is_met(v))

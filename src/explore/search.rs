@@ -15,7 +15,7 @@ use crate::explore::process::{Decision, Frame, GoroutineId, Operation, Process};
 use crate::explore::reduce;
 use crate::explore::report;
 use crate::explore::state::State;
-use crate::explore::transition::Step;
+use crate::explore::transition::{Step, Way};
 use crate::explore::value::{ObjectId, Value};
 use crate::explore::{Bound, Exploration, Kind, Limits, Root, Site};
 use crate::program::Program;
@@ -28,6 +28,8 @@ pub(super) struct Node {
     pub at: Site,
     pub event: Event,
     pub cost: u32,
+    /// Whether something was chosen on the way here.
+    pub chosen: bool,
     /// The states that follow; complete once the state was expanded.
     pub next: Vec<u32>,
     /// The goroutines of the state: what each is about to do, and whether it cannot.
@@ -54,6 +56,20 @@ pub(super) enum Event {
     /// Something unknown was decided; for a condition, which way.
     Decided(Decision, Option<bool>),
     Did(Step),
+}
+
+impl Event {
+    /// Whether it rests on something that is not known, and could have been otherwise.
+    fn is_choice(self) -> bool {
+        match self {
+            Event::Start => false,
+            Event::Decided(..) | Event::Did(Step::Fail | Step::Stop(_)) => true,
+            Event::Did(Step::Communicate(_, way)) => {
+                matches!(way, Way::External | Way::ExternalClosed | Way::Clock)
+            }
+            Event::Did(_) => false,
+        }
+    }
 }
 
 struct Entry {
@@ -92,6 +108,9 @@ pub(super) struct Search<'p> {
     found: FxHashSet<(Site, Site)>,
     /// States in which something was decided.
     decisions: usize,
+    /// States that were reached through a choice.
+    chosen: usize,
+    scratch: key::Scratch,
     out: Exploration,
 }
 
@@ -105,6 +124,8 @@ pub(super) fn run(program: &Program, root: Root, limits: &Limits) -> Exploration
         queue: BinaryHeap::new(),
         found: FxHashSet::default(),
         decisions: 0,
+        chosen: 0,
+        scratch: key::Scratch::default(),
         out: Exploration::default(),
     };
     search.explore();
@@ -213,7 +234,17 @@ impl Search<'_> {
         if self.root.ends_process && state.process(GoroutineId(0)).is_none() {
             return None;
         }
-        let seen = key::key(self.machine.program, &self.machine.terms, &state);
+        let seen = key::key(self.machine.program, &self.machine.terms, &state, &mut self.scratch);
+        let before = parent.is_some_and(|parent| self.nodes[parent as usize].chosen);
+        let chosen = before || event.is_choice();
+        if chosen && self.chosen >= self.machine.limits.chosen && !self.seen.contains_key(&seen.key)
+        {
+            self.cut(Bound::States);
+            if let Some(parent) = parent {
+                self.nodes[parent as usize].cut = true;
+            }
+            return None;
+        }
         let next = self.nodes.len() as u32;
         let node = *self.seen.entry(seen.key).or_insert(next);
         if node == next {
@@ -230,11 +261,13 @@ impl Search<'_> {
                 at,
                 event,
                 cost,
+                chosen,
                 next: Vec::new(),
                 waiting: Vec::new(),
                 cut: false,
             };
             self.decisions += usize::from(matches!(event, Event::Decided(..)));
+            self.chosen += usize::from(chosen);
             self.nodes.push(node);
             self.queue.push(Entry { cost, node: next, state });
         }

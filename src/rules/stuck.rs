@@ -130,7 +130,7 @@ impl<'a> Explorer<'a> {
 const OPEN: Limits = Limits { states: 2_000, decisions: 600, ..Limits::DEFAULT };
 
 /// Of a test little is claimed that rests on a choice.
-const TEST: Limits = Limits { states: 4_000, decisions: 60, ..Limits::DEFAULT };
+const TEST: Limits = Limits { states: 4_000, decisions: 60, chosen: 400, ..Limits::DEFAULT };
 
 struct Known {
     shares_loop_variables: bool,
