@@ -6,7 +6,7 @@ use crate::index::Constant;
 use crate::rules::held::{self, Held, Lost, Way};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::summary::{Act, Effect, Function, Read, Root};
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtKind, Symbol};
 
 /// The rule.
 pub const RULE: Rule =
@@ -14,6 +14,9 @@ pub const RULE: Rule =
 
 /// The field of a response that has to be closed.
 const BODY: &str = "Body";
+
+/// The field of a response that holds its status.
+const STATUS: &str = "StatusCode";
 
 /// The field of a response that holds the request that it answers.
 const REQUEST: &str = "Request";
@@ -30,11 +33,18 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         }
         let lost = match held.dropped {
             true => vec![Lost { span: held.span(function), way: Way::Return }],
-            false => held::lost(cx, &read, &held, &|effect| is_beside(&held, effect)),
+            false => {
+                let beside = |effect: &Effect| is_beside(&held, effect);
+                let absent = |condition, value| says_empty(function, condition, value);
+                held::lost(cx, &read, &held, &beside, &absent)
+            }
         };
         if let Some((first, others)) = lost.split_first() {
             let mut finding = left_open(cx, function, &held, first, others);
-            if held::ends_with_context(cx, function, &held) || carries_request(&read, &held) {
+            if held::ends_with_context(cx, function, &held)
+                || carries_request(&read, &held)
+                || dials_itself(function)
+            {
                 finding.confidence = Confidence::Low;
             }
             findings.push(finding);
@@ -53,10 +63,83 @@ fn asks_for_header_only(function: &Function<'_>, held: &Held<'_>) -> bool {
         }
     };
     let Some(Carrier::Request(index)) = held.fact.context else { return false };
+    // The call that makes the request may stand in one that looks at its error.
     held::request(function, held, index).any(|made| match &file.expr(made).kind {
-        ExprKind::Call { args, .. } => args.iter().any(|&arg| is_head(arg)),
+        ExprKind::Call { args, .. } => args
+            .iter()
+            .flat_map(|&arg| file.descendants(Node::Expr(arg)))
+            .any(|node| matches!(node, Node::Expr(part) if is_head(part))),
         _ => false,
     })
+}
+
+/// Statuses of responses that have no body.
+const EMPTY: [i128; 2] = [204, 304];
+
+/// Whether a condition with this value says that the response has a status without a body.
+fn says_empty(function: &Function<'_>, condition: ExprId, value: bool) -> bool {
+    let file = function.file;
+    let ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } =
+        file.expr(condition).kind
+    else {
+        return false;
+    };
+    let is_status = |expr: ExprId| match file.expr(file.unparen(expr)).kind {
+        ExprKind::Selector { name, .. } => name.name.as_str() == STATUS,
+        _ => false,
+    };
+    let is_empty = |expr: ExprId| match function.info.constant(expr) {
+        Some(Constant::Int(status)) => EMPTY.contains(status),
+        _ => {
+            let text = function.text(expr);
+            text.ends_with(".StatusNoContent") || text.ends_with(".StatusNotModified")
+        }
+    };
+    (op == BinaryOp::Eq) == value
+        && (is_status(left) && is_empty(right) || is_status(right) && is_empty(left))
+}
+
+/// Whether the function gives a transport a way to dial of its own that need not dial, so that the
+/// connection below may be in its hands.
+fn dials_itself(function: &Function<'_>) -> bool {
+    let file = function.file;
+    let is_hook = |target: ExprId, value: ExprId| match file.expr(file.unparen(target)).kind {
+        ExprKind::Ident(name) => is_dial(name) && !dials(file, value),
+        ExprKind::Selector { name, .. } => is_dial(name.name) && !dials(file, value),
+        _ => false,
+    };
+    file.descendants(Node::Decl(function.index.func(function.id).decl)).any(|node| match node {
+        Node::Expr(expr) => match &file.expr(expr).kind {
+            ExprKind::CompositeLit { elements, .. } => elements
+                .iter()
+                .any(|element| element.key.is_some_and(|key| is_hook(key, element.value))),
+            _ => false,
+        },
+        Node::Stmt(stmt) => match &file.stmt(stmt).kind {
+            StmtKind::Assign { left, right, .. } => {
+                left.iter().zip(right).any(|(&left, &right)| is_hook(left, right))
+            }
+            _ => false,
+        },
+        Node::Decl(_) => false,
+    })
+}
+
+fn is_dial(name: Symbol) -> bool {
+    name.as_str().starts_with("Dial")
+}
+
+/// Whether a function literal calls something that dials.
+fn dials(file: &File, literal: ExprId) -> bool {
+    matches!(file.expr(file.unparen(literal)).kind, ExprKind::FuncLit(_))
+        && file.descendants(Node::Expr(literal)).any(|node| {
+            let Node::Expr(call) = node else { return false };
+            let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
+            match file.expr(file.unparen(callee)).kind {
+                ExprKind::Selector { name, .. } => is_dial(name.name),
+                _ => false,
+            }
+        })
 }
 
 /// Whether what is returned of the response is the request in it: a round tripper of the program's

@@ -125,6 +125,9 @@ fn check_made(
     let cfg = &function.body(made.at.body).cfg;
     let mut walk = Lost { function, body_at: made.at, local, stored: made.stored };
     let paths = cfg.search(Start::After(made.stored), (), &mut walk);
+    let once = is_made_once(function, parents, made);
+    let paths: Vec<Path> =
+        paths.into_iter().filter(|path| !(once && comes_again(path, made))).collect();
     if let Some(path) = first(function, made, &paths) {
         let mut finding = lost(cx, function, made, path);
         if nobody_has_it(cx, function, made, path) {
@@ -223,6 +226,31 @@ impl Walk for Lost<'_, '_> {
     fn exit(&mut self, (): &(), exit: Exit) -> bool {
         matches!(exit, Exit::Return(_) | Exit::End)
     }
+}
+
+/// Whether a path leads to the next turn of the loop that makes the context.
+fn comes_again(path: &Path, made: &Made) -> bool {
+    matches!(path.end, PathEnd::Step(step) if step == made.stored)
+}
+
+/// Whether the context is made under a condition on something that is assigned beside it, so that
+/// the next turn of a loop need not make another.
+fn is_made_once(function: &Function<'_>, parents: &Parents, made: &Made) -> bool {
+    let file = function.file;
+    parents.around(Node::Stmt(made.stmt)).any(|node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::If { cond, then, .. } = file.stmt(stmt).kind else { return false };
+        let asked = function.text(cond);
+        file.descendants(Node::Stmt(then)).any(|node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let StmtKind::Assign { left, op: None, .. } = &file.stmt(stmt).kind else {
+                return false;
+            };
+            let negated = |left: &ExprId| asked == format!("!{}", function.text(*left));
+            let compared = |left: &ExprId| asked == format!("{} == nil", function.text(*left));
+            left.iter().any(|left| negated(left) || compared(left))
+        })
+    })
 }
 
 /// Whether a context without deadline and without a parent that ends is left before anything has

@@ -104,7 +104,7 @@ fn stops(held: &Held<'_>) -> bool {
 /// fired.
 fn replaced(cx: &FunctionCx<'_>, read: &Read<'_>, held: &Held<'_>) -> Option<Finding> {
     let function = &read.function;
-    let lost = held::lost(cx, read, held, &|_| false);
+    let lost = held::lost(cx, read, held, &|_| false, &|_, _| false);
     lost.iter().find(|lost| lost.way == Way::Again)?;
     let (call, name) = (held.span(function), held.name.as_deref()?);
     let message =
@@ -137,7 +137,7 @@ fn not_stopped(
     goes_on: &str,
 ) -> Option<Finding> {
     let function = &read.function;
-    let lost = held::lost(cx, read, held, &|_| false);
+    let lost = held::lost(cx, read, held, &|_| false, &|_, _| false);
     let (first, others) = lost.split_first()?;
     let name = held.name.as_deref()?;
     let call = held.span(function);
@@ -165,6 +165,10 @@ fn not_stopped(
         role: Role::Left,
         message: "nor here".to_owned(),
     }));
+    // What it does then is often harmless, and meant to be.
+    if goes_on == "runs" {
+        finding.confidence = Confidence::Low;
+    }
     finding.why = match goes_on {
         "runs" => "a timer of `time.AfterFunc` calls its function unless it is stopped before; \
                    nobody waits for that any more"

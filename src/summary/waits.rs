@@ -174,7 +174,7 @@ impl Finder<'_, '_> {
         let mut enders = Vec::new();
         let mut timed = false;
         for &channel in received {
-            timed |= self.is_timer(channel);
+            timed |= self.is_timer(channel) || self.has_deadline(at, channel);
             enders.extend(self.ender(at, channel));
         }
         let cancel = if enders.is_empty() { Cancel::Nobody } else { Cancel::By(enders) };
@@ -184,6 +184,19 @@ impl Finder<'_, '_> {
     fn is_timer(&self, channel: ExprId) -> bool {
         let ty = self.function.index.underlying(self.function.info.type_of(channel));
         matches!(ty, Type::Chan(ChanDir::Recv, element) if element.is_named("time", "Time"))
+    }
+
+    /// Whether a receive looks at the end of a context that has a deadline.
+    fn has_deadline(&self, at: At, channel: ExprId) -> bool {
+        let function = self.function;
+        let file = function.file;
+        let ExprKind::Call { callee, .. } = file.expr(file.unparen(channel)).kind else {
+            return false;
+        };
+        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
+            return false;
+        };
+        name.name.as_str() == "Done" && context::origin(function, self.around, at, base).deadline
     }
 
     /// The context or stop channel that a receive looks at.

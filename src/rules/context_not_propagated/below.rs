@@ -22,6 +22,8 @@ struct Below {
     callee: String,
     /// Where it, or a method of its result, waits.
     waits: Location,
+    /// How sure that is.
+    confidence: Confidence,
     /// Methods that put a bound on that.
     bounded_by: Vec<Box<str>>,
 }
@@ -74,7 +76,7 @@ fn check_call(
         cx.declared().name,
     );
     let mut finding = cx.finding(span, "takes no context", message);
-    finding.confidence = finding.confidence.min(Confidence::Medium);
+    finding.confidence = finding.confidence.min(Confidence::Medium).min(below.confidence);
     finding.defect = below.cut;
     push_own(cx, &mut finding, &own);
     finding.labels.push(Label {
@@ -119,6 +121,7 @@ fn below(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> Option<Below> {
             Some(variant) => {
                 let waits = variant::wait_of(&callee_cx, &read, (at, call), variant.when);
                 waits.map(|(_, waits)| Below {
+                    confidence: variant.confidence,
                     bounded_by: variant.bounded_by.clone(),
                     cut: location(call),
                     callee: callee_text(function, call),

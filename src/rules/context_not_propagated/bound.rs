@@ -4,8 +4,8 @@
 use crate::catalog::{self, Base, Blocking};
 use crate::index::{Def, ObjectKind};
 use crate::rules::FunctionCx;
-use crate::summary::{Function, Root, facts};
-use crate::syntax::{ExprId, ExprKind, LitKind, Node, StmtKind};
+use crate::summary::{Function, Place, Root, facts};
+use crate::syntax::{DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp};
 
 /// Whether a call is bound in time where it stands, or reaches no further than this machine.
 pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
@@ -39,12 +39,12 @@ pub fn is_bounded_before(function: &Function<'_>, call: ExprId, methods: &[Box<s
     })
 }
 
-/// Whether something stands at the place of a bound: an argument, or a field of a composite literal.
+/// Whether something stands at the place of a bound: an argument, or a field of what is given.
 fn is_given(function: &Function<'_>, call: ExprId, place: &catalog::Place) -> bool {
     let Some(operand) = operand(function, call, place.base) else { return false };
     match &place.field {
         None => is_fixed(function, operand),
-        Some(field) => made_with(function, call, operand, |name| *name == **field),
+        Some(field) => has_field(function, call, operand, true, &|name| *name == **field),
     }
 }
 
@@ -61,31 +61,168 @@ fn is_fixed(function: &Function<'_>, duration: ExprId) -> bool {
     })
 }
 
-/// Whether the receiver is made in the function with a field that is called a timeout.
-fn has_timeout(function: &Function<'_>, call: ExprId) -> bool {
-    operand(function, call, Base::Receiver).is_some_and(|receiver| {
-        made_with(function, call, receiver, |name| name.ends_with("Timeout"))
+/// The same by the text alone, where nothing is known of the names: it is a literal, times what a
+/// package that does not vary in letters names (`10 * time.Second`).
+fn is_plain(file: &File, duration: ExprId) -> bool {
+    file.descendants(Node::Expr(duration)).all(|node| {
+        let Node::Expr(expr) = node else { return false };
+        match file.expr(expr).kind {
+            ExprKind::Ident(name) => name.as_str() == "time",
+            ExprKind::Selector { .. } => true,
+            ExprKind::BasicLit(_) | ExprKind::Binary { .. } | ExprKind::Paren(_) => true,
+            _ => false,
+        }
     })
 }
 
-/// Whether an operand is a composite literal of the function with such a field, fixed.
-fn made_with(
+/// Whether the receiver has a field that is called a timeout, and it is given a value.
+fn has_timeout(function: &Function<'_>, call: ExprId) -> bool {
+    operand(function, call, Base::Receiver).is_some_and(|receiver| {
+        has_field(function, call, receiver, false, &|name| name.ends_with("Timeout"))
+    })
+}
+
+/// Whether such a field of an operand is given a value: before the call, or where it is made, here or
+/// where the package makes what it keeps in the variable or field that the operand comes from. If
+/// `fixed`, what it is made with has to be fixed there: what comes from elsewhere may be long.
+fn has_field(
     function: &Function<'_>,
     call: ExprId,
     operand: ExprId,
-    is_field: impl Fn(&str) -> bool,
+    fixed: bool,
+    is_field: &dyn Fn(&str) -> bool,
 ) -> bool {
     let Some(at) = function.at_call(call) else { return false };
+    if is_assigned_before(function, call, operand, is_field) {
+        return true;
+    }
     let places = function.object_places(at, operand);
-    let Some(Root::Made(made)) = places.only().map(|place| place.root) else { return false };
-    let ExprKind::CompositeLit { elements, .. } = &function.file.expr(made).kind else {
-        return false;
-    };
-    elements.iter().any(|element| {
-        let key = element.key.map(|key| &function.file.expr(key).kind);
-        matches!(key, Some(ExprKind::Ident(name)) if is_field(name.as_str()))
-            && is_fixed(function, element.value)
+    let Some(place) = places.only() else { return false };
+    if let (Root::Made(made), []) = (place.root, &place.path[..]) {
+        return field_of(function.file, made, is_field)
+            .is_some_and(|value| !fixed || is_fixed(function, value));
+    }
+    kept_in(function, place).is_some_and(|name| is_made_with(function, name, fixed, is_field))
+}
+
+/// Whether a field of a variable is assigned above a call.
+fn is_assigned_before(
+    function: &Function<'_>,
+    call: ExprId,
+    operand: ExprId,
+    is_field: &dyn Fn(&str) -> bool,
+) -> bool {
+    let file = function.file;
+    let end = file.expr(call).span.start;
+    let variable = |expr: ExprId| function.text(expr).trim_start_matches('&').to_owned();
+    let wanted = variable(operand);
+    file.descendants(Node::Decl(function.index.func(function.id).decl)).any(|node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::Assign { left, .. } = &file.stmt(stmt).kind else { return false };
+        file.stmt(stmt).span.end <= end
+            && left.iter().any(|&left| match file.expr(file.unparen(left)).kind {
+                ExprKind::Selector { base, name } => {
+                    is_field(name.name.as_str()) && variable(base) == wanted
+                }
+                _ => false,
+            })
     })
+}
+
+/// The value that a composite literal gives such a field.
+fn field_of(file: &File, literal: ExprId, is_field: &dyn Fn(&str) -> bool) -> Option<ExprId> {
+    let ExprKind::CompositeLit { elements, .. } = &file.expr(literal).kind else { return None };
+    let element = elements.iter().find(|element| {
+        let key = element.key.map(|key| &file.expr(key).kind);
+        matches!(key, Some(ExprKind::Ident(name)) if is_field(name.as_str()))
+    });
+    element.map(|element| element.value)
+}
+
+/// The variable of the package or the field that a place is, or is an element of.
+fn kept_in(function: &Function<'_>, place: &Place) -> Option<Symbol> {
+    if let Some(&field) = place.path.last() {
+        return Some(field);
+    }
+    match place.root {
+        Root::Global(object) => Some(function.index.object(object).name),
+        Root::Read(read) => kept_under(function.file, read),
+        _ => None,
+    }
+}
+
+/// The name of the variable or field that an expression is, or is an element of.
+fn kept_under(file: &File, expr: ExprId) -> Option<Symbol> {
+    match file.expr(file.unparen(expr)).kind {
+        ExprKind::Ident(name) => Some(name),
+        ExprKind::Selector { name, .. } => Some(name.name),
+        ExprKind::Index { base, .. } => match file.expr(file.unparen(base)).kind {
+            ExprKind::Ident(name) => Some(name),
+            ExprKind::Selector { name, .. } => Some(name.name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether the package makes what it keeps under a name with such a field.
+fn is_made_with(
+    function: &Function<'_>,
+    name: Symbol,
+    fixed: bool,
+    is_field: &dyn Fn(&str) -> bool,
+) -> bool {
+    let is_bound = |file: &File, made: ExprId| {
+        let value = field_of(file, made_by(file, made), is_field);
+        value.is_some_and(|value| !fixed || is_plain(file, value))
+    };
+    let package = function.index.package(function.id.package);
+    package.files.iter().any(|(_, file)| {
+        file.top_level.iter().any(|&decl| {
+            file.descendants(Node::Decl(decl)).any(|node| {
+                kept_by(file, node).any(|(under, value)| under == name && is_bound(file, value))
+            })
+        })
+    })
+}
+
+/// What a node stores, and under which names.
+fn kept_by(file: &File, node: Node) -> impl Iterator<Item = (Symbol, ExprId)> {
+    let mut kept: Vec<(Symbol, ExprId)> = Vec::new();
+    match node {
+        Node::Stmt(stmt) => {
+            if let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind {
+                let pairs = left.iter().zip(right);
+                kept.extend(
+                    pairs.filter_map(|(&left, &right)| Some((kept_under(file, left)?, right))),
+                );
+            }
+        }
+        Node::Decl(decl) => {
+            if let DeclKind::Var(spec) = &file.decl(decl).kind {
+                let pairs = spec.names.iter().zip(&spec.values);
+                kept.extend(pairs.map(|(name, &value)| (name.name, value)));
+            }
+        }
+        Node::Expr(expr) => {
+            if let ExprKind::CompositeLit { elements, .. } = &file.expr(expr).kind {
+                kept.extend(
+                    elements.iter().filter_map(|element| {
+                        Some((kept_under(file, element.key?)?, element.value))
+                    }),
+                );
+            }
+        }
+    }
+    kept.into_iter()
+}
+
+/// The composite literal that an expression is or points to, or else the expression.
+fn made_by(file: &File, expr: ExprId) -> ExprId {
+    match file.expr(file.unparen(expr)).kind {
+        ExprKind::Unary { op: UnaryOp::Addr, operand } => file.unparen(operand),
+        _ => file.unparen(expr),
+    }
 }
 
 fn operand(function: &Function<'_>, call: ExprId, base: Base) -> Option<ExprId> {
@@ -98,6 +235,19 @@ fn operand(function: &Function<'_>, call: ExprId, base: Base) -> Option<ExprId> 
     }
 }
 
+/// Whether an argument is the address that something of the program listens at.
+fn is_own_address(function: &Function<'_>, call: ExprId) -> bool {
+    let file = function.file;
+    let ExprKind::Call { ref args, .. } = file.expr(call).kind else { return false };
+    args.iter().flat_map(|&arg| file.descendants(Node::Expr(arg))).any(|node| {
+        let Node::Expr(expr) = node else { return false };
+        let ExprKind::Call { callee, ref args, .. } = file.expr(expr).kind else { return false };
+        args.is_empty()
+            && matches!(file.expr(file.unparen(callee)).kind,
+                ExprKind::Selector { name, .. } if name.name.as_str() == "Addr")
+    })
+}
+
 /// Whether the first argument is one of these texts: as a literal, or by the clause of a `switch`
 /// over it that the call stands in.
 fn is_near(function: &Function<'_>, call: ExprId, near: &[Box<str>]) -> bool {
@@ -108,7 +258,7 @@ fn is_near(function: &Function<'_>, call: ExprId, near: &[Box<str>]) -> bool {
         matches!(file.expr(expr).kind, ExprKind::BasicLit(LitKind::String))
             && near.iter().any(|near| text.trim_matches(['"', '`']) == &**near)
     };
-    if is_one(file.unparen(first)) {
+    if is_one(file.unparen(first)) || is_own_address(function, call) {
         return true;
     }
     let parents = file.parents(Node::Decl(function.index.func(function.id).decl));

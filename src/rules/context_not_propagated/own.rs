@@ -8,7 +8,7 @@ use crate::rules::FunctionCx;
 use crate::rules::scene::serves_tests;
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, ContextRoot, Function, Place, Read, Root, facts, named};
-use crate::syntax::{ExprId, ExprKind, Node, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// A context that somebody gave to the function.
 pub struct Own {
@@ -69,6 +69,9 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
     let mut apart: Option<ExprId> = None;
     loop {
         let literal = function.body(body).literal;
+        if literal.is_some_and(|literal| dials_for_transport(function, literal)) {
+            return Reach::Away;
+        }
         let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
         if let Some(own) = of_signature(cx, function, literal) {
             let ends = match own.param {
@@ -90,6 +93,38 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         None if apart.is_none() => Reach::Caller,
         _ => Reach::Away,
     }
+}
+
+/// Whether a function literal is given to a transport or dialer to dial by. Those call it in a
+/// goroutine of their own, on a context that need not be that of the request.
+fn dials_for_transport(function: &Function<'_>, literal: ExprId) -> bool {
+    let file = function.file;
+    let is_hook = |target: ExprId| match file.expr(file.unparen(target)).kind {
+        ExprKind::Ident(name) => speaks_of_dialing(name),
+        ExprKind::Selector { name, .. } => speaks_of_dialing(name.name),
+        _ => false,
+    };
+    let given = |value: ExprId| file.unparen(value) == literal;
+    file.descendants(Node::Decl(function.index.func(function.id).decl)).any(|node| match node {
+        Node::Expr(expr) => match &file.expr(expr).kind {
+            ExprKind::CompositeLit { elements, .. } => elements
+                .iter()
+                .any(|element| given(element.value) && element.key.is_some_and(is_hook)),
+            _ => false,
+        },
+        Node::Stmt(stmt) => match &file.stmt(stmt).kind {
+            StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right } => {
+                left.iter().zip(right).any(|(&left, &right)| given(right) && is_hook(left))
+            }
+            _ => false,
+        },
+        Node::Decl(_) => false,
+    })
+}
+
+fn speaks_of_dialing(name: Symbol) -> bool {
+    let name = name.as_str();
+    name.contains("Dial") || name.starts_with("dial")
 }
 
 /// How many callers are followed to the one that makes the context.

@@ -1,8 +1,9 @@
 //! Calls that take no context although a sibling of them does.
 
-use crate::catalog::{Blocking, Carrier, Name, When};
+use crate::catalog::{Blocking, Carrier, Name, Wait, When};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::Step;
+use crate::index::Constant;
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
 use crate::rules::context_not_propagated::{bound, sibling};
@@ -32,7 +33,7 @@ pub struct Variant {
     /// When the call waits.
     pub when: When,
     /// How sure that is.
-    confidence: Confidence,
+    pub confidence: Confidence,
     /// What to write instead, for help.
     instead: String,
     /// The name of a sibling that takes the same after a context.
@@ -47,12 +48,11 @@ pub fn without_context(
     function: &Function<'_>,
     call: ExprId,
 ) -> Option<Variant> {
-    if bound::is_short(cx, function, call) {
-        return None;
-    }
+    // What is cheap to ask first.
+    let is_short = || bound::is_short(cx, function, call);
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else {
-        let sibling = sibling::of(cx, function, call)?;
+        let sibling = sibling::of(cx, function, call).filter(|_| !is_short())?;
         let name = sibling.name.to_string();
         return Some(Variant {
             when: When::Call,
@@ -63,10 +63,13 @@ pub fn without_context(
         });
     };
     let takes_none = blocking.context.is_none() && blocking.only_with.is_none();
-    let variant = blocking.variant.as_ref().filter(|_| takes_none)?;
+    let variant = blocking.variant.as_ref().filter(|_| takes_none && !is_short())?;
     Some(Variant {
         when: blocking.when,
-        confidence: Confidence::High,
+        confidence: match runs_known_program(function, call, blocking) {
+            true => Confidence::Low,
+            false => Confidence::High,
+        },
         instead: match &blocking.instead {
             Some(instead) => instead.to_string(),
             None => format!("`{}`", short(variant)),
@@ -74,6 +77,16 @@ pub fn without_context(
         prepend: blocking.prepend.then(|| variant.name.to_string()),
         bounded_by: blocking.bounded_by.clone(),
     })
+}
+
+/// Whether a call starts a program that the code names: most of those do something small on this
+/// machine and end, and which do not cannot be told. One that a setting names may be anything.
+fn runs_known_program(function: &Function<'_>, call: ExprId, blocking: &Blocking) -> bool {
+    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+    blocking.wait == Wait::Exec
+        && args
+            .first()
+            .is_some_and(|&name| matches!(function.info.constant(name), Some(Constant::String(_))))
 }
 
 /// Where such a call waits, or a method of its result does.

@@ -35,36 +35,39 @@ pub enum Way {
 }
 
 /// The places where a thing is lost, the first in the text first. `harmless` says of an act on a
-/// part of the result that it tells nobody of the thing.
+/// part of the result that it tells nobody of the thing; `absent` of a condition and its value that
+/// there is no thing then.
 pub fn lost(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
     held: &Held<'_>,
     harmless: &dyn Fn(&Effect) -> bool,
+    absent: &dyn Fn(ExprId, bool) -> bool,
 ) -> Vec<Lost> {
     let function = &read.function;
     let cfg = &function.body(held.at.body).cfg;
-    let Some(settled) = settled(cx, read, held, harmless) else { return Vec::new() };
+    let Some((settled, aliases)) = settled(cx, read, held, harmless) else { return Vec::new() };
     let known = decided_before(function, cfg, held.at.step);
-    let mut walk = Walking { function, held, settled, known };
+    let readers = readers(function, held, &aliases);
+    let mut walk = Walking { function, held, settled, known, readers, absent };
     let paths = cfg.search(Start::After(held.at.step), Flags::new(), &mut walk);
     let mut found: Vec<Lost> = paths.iter().map(|path| lost_at(function, held, path)).collect();
     found.sort_by_key(|lost| lost.span.start);
     found
 }
 
-/// The steps of the body that may end the thing or make it known to others; `None` if something
-/// that is set up before the call may do so at any time.
+/// The steps of the body that may end the thing or make it known to others, and what wraps it; `None`
+/// if something that is set up before the call may do so at any time.
 fn settled(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
     held: &Held<'_>,
     harmless: &dyn Fn(&Effect) -> bool,
-) -> Option<FxHashSet<StepId>> {
+) -> Option<(FxHashSet<StepId>, Vec<Place>)> {
     let function = &read.function;
     let cfg = &function.body(held.at.body).cfg;
     let (whole, thing) = (held.whole(), held.thing());
-    let mut aliases = vec![whole];
+    let mut aliases = vec![whole.clone()];
     let mut settled: FxHashSet<StepId> = ended_by_function(function, held).collect();
     let mut next = 0;
     while let Some(alias) = aliases.get(next).cloned() {
@@ -74,7 +77,8 @@ fn settled(
                 if !effect.place.is_within(&alias) || harmless(effect) {
                     continue;
                 }
-                let ended = ends(held.fact, effect.act) && (next > 1 || is_end_of(effect, &thing));
+                let ended = ends(held.fact, effect.act)
+                    && (next > 1 || is_end_of(effect, &thing) || effect.place == whole);
                 if let Act::Passed = effect.act
                     && let Some(holder) = wrapper(cx, function, effect.at)
                 {
@@ -97,7 +101,36 @@ fn settled(
             }
         }
     }
-    Some(settled)
+    Some((settled, aliases))
+}
+
+/// The calls that read to the end of what wraps the thing. One that fails has met an error of the
+/// thing itself, which ends it.
+fn readers(function: &Function<'_>, held: &Held<'_>, aliases: &[Place]) -> Vec<ExprId> {
+    let cfg = &function.body(held.at.body).cfg;
+    let reads = |step: StepId| {
+        let Step::Call(call) = cfg.step(step) else { return None };
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+        let [only] = args[..] else { return None };
+        let at = At { body: held.at.body, step };
+        let given = function.places(at, only);
+        let wraps = aliases.iter().any(|alias| given.may_be(alias));
+        (wraps && is_end(function, held, call)).then_some(call)
+    };
+    cfg.steps().filter_map(reads).collect()
+}
+
+/// Whether what is called is a function that ends the thing when it is given it.
+fn is_end(function: &Function<'_>, held: &Held<'_>, call: ExprId) -> bool {
+    let Some(name) = function.info.callee(call).qualified(function.index) else { return false };
+    held.fact.ends.iter().any(|end| match end {
+        End::Function(known) => {
+            *known.package == *name.path.as_str()
+                && known.receiver.as_deref() == name.receiver.map(|of| of.as_str())
+                && *known.name == *name.name.as_str()
+        }
+        _ => false,
+    })
 }
 
 /// The calls of functions that end the thing when they are given it.
@@ -110,15 +143,9 @@ fn ended_by_function<'h>(
     cfg.steps().filter(move |&step| {
         let Step::Call(call) = cfg.step(step) else { return false };
         let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
-        let Some(name) = function.info.callee(call).qualified(function.index) else { return false };
         let at = At { body: held.at.body, step };
-        held.fact.ends.iter().any(|end| {
-            let End::Function(known) = end else { return false };
-            *known.package == *name.path.as_str()
-                && known.receiver.as_deref() == name.receiver.map(|of| of.as_str())
-                && *known.name == *name.name.as_str()
-                && args.iter().any(|&arg| function.places(at, arg).may_be(&thing))
-        })
+        is_end(function, held, call)
+            && args.iter().any(|&arg| function.places(at, arg).may_be(&thing))
     })
 }
 
@@ -213,6 +240,8 @@ struct Walking<'w, 'a> {
     held: &'w Held<'w>,
     settled: FxHashSet<StepId>,
     known: FxHashMap<Condition, bool>,
+    readers: Vec<ExprId>,
+    absent: &'w dyn Fn(ExprId, bool) -> bool,
 }
 
 impl Walk for Walking<'_, '_> {
@@ -292,11 +321,17 @@ impl Walking<'_, '_> {
             return false;
         }
         let condition = file.unparen(condition);
+        if (self.absent)(condition, value) {
+            return false;
+        }
         match file.expr(condition).kind {
             ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } => {
                 let equal = (op == BinaryOp::Eq) == value;
                 for (one, other) in [(left, right), (right, left)] {
                     if matches!(self.function.info.resolve(file.unparen(other)), Def::Nil) {
+                        if !equal && self.is_failed_read(condition, one) {
+                            return false;
+                        }
                         return match self.part_in(condition, one) {
                             Some(Part::Thing) => !equal,
                             Some(Part::Other) => equal,
@@ -335,6 +370,17 @@ impl Walking<'_, '_> {
                 (!place.is_within(&whole)).then_some(Part::Other)
             }
             _ => None,
+        })
+    }
+
+    /// Whether an expression is the error of a call that reads what wraps the thing, and nothing else.
+    fn is_failed_read(&self, condition: ExprId, error: ExprId) -> bool {
+        let cfg = &self.function.body(self.held.at.body).cfg;
+        let Some(step) = cfg.step_of_expr(condition) else { return false };
+        let places = self.function.places(At { body: self.held.at.body, step }, error);
+        places.only().is_some_and(|place| match place.root {
+            Root::Call(call, 1) => place.path.is_empty() && self.readers.contains(&call),
+            _ => false,
         })
     }
 
