@@ -16,6 +16,7 @@ pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> b
     let is_bound = blocking.timeout.as_ref().is_some_and(|place| is_given(function, call, place));
     is_bound
         || blocking.short
+        || is_own_address(function, call)
         || !blocking.bounded_by.is_empty()
             && is_bounded_before(function, call, &blocking.bounded_by)
         || !blocking.near.is_empty() && is_near(function, call, &blocking.near)
@@ -258,7 +259,7 @@ fn is_near(function: &Function<'_>, call: ExprId, near: &[Box<str>]) -> bool {
         matches!(file.expr(expr).kind, ExprKind::BasicLit(LitKind::String))
             && near.iter().any(|near| text.trim_matches(['"', '`']) == &**near)
     };
-    if is_one(file.unparen(first)) || is_own_address(function, call) {
+    if is_one(file.unparen(first)) {
         return true;
     }
     let parents = file.parents(Node::Decl(function.index.func(function.id).decl));
