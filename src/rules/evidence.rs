@@ -9,6 +9,8 @@
 
 mod abandoned;
 mod conditions;
+mod groups;
+mod leaver;
 mod left_locked;
 mod miscounted;
 mod runs;
@@ -17,6 +19,7 @@ mod unserved;
 
 use crate::diagnostic::Finding;
 use crate::index::{Callee, Def, ObjectKind};
+use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -29,6 +32,7 @@ pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
 /// Sends that nobody receives.
 pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| abandoned::check(scene, findings));
+    leaver::check(&Groups::of(package), findings);
 }
 
 /// Ranges over channels that nobody closes.

@@ -490,7 +490,7 @@ fn is_guarded(scene: &Scene<'_>, send: Node) -> bool {
 }
 
 /// Whether a statement is only reached after a panic that was recovered.
-fn after_recover(scene: &Scene<'_>, node: Node) -> bool {
+pub(super) fn after_recover(scene: &Scene<'_>, node: Node) -> bool {
     let recovers = |cond: Node| {
         scene.file.descendants(cond).any(|node| match node {
             Node::Expr(call) => {

@@ -1,0 +1,325 @@
+//! A send in one function whose receiver in another has left.
+//!
+//! Evidence: all operations on the channel are seen, it is unbuffered, and every receive stands in
+//! a `select` with an arm on which the receiver returns. Then either that arm is one that stays
+//! ready for good (a context that is done, a channel that is closed): whoever sends after it, with
+//! nothing beside, waits for ever. Or the channel is made for one request by the function that
+//! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever.
+
+use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
+use crate::flow::{Cfg, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
+use crate::index::{Callee, Type};
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::traffic::after_recover;
+use crate::rules::evidence::{first_line, is_test};
+use crate::rules::scene::Scene;
+use crate::source::Span;
+use crate::summary::BodyId;
+use crate::syntax::{ChanDir, ExprId, ExprKind, Node, StmtId, StmtKind};
+
+/// Reports the sends whose receiver leaves.
+pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
+    for group in &groups.groups {
+        if let Some(left) = Left::of(groups, group) {
+            match left.reply() {
+                Some(reply) => findings.push(reply),
+                None => left.leavers(findings),
+            }
+        }
+    }
+}
+
+/// An arm on which a receiver returns.
+#[derive(Clone, Copy)]
+pub(super) struct Arm {
+    /// Its communication.
+    comm: StmtId,
+    /// What is received.
+    channel: ExprId,
+    /// Whether it stays ready once it is.
+    stays: bool,
+}
+
+struct Left<'g, 'a> {
+    groups: &'g Groups<'a>,
+    group: &'g Group,
+    makes: Vec<&'g Op>,
+    receives: Vec<(&'g Op, Arm)>,
+    sends: Vec<&'g Op>,
+}
+
+impl<'g, 'a> Left<'g, 'a> {
+    /// The channel, if it is unbuffered and every receiver of it leaves.
+    fn of(groups: &'g Groups<'a>, group: &'g Group) -> Option<Self> {
+        let with = |act: Act| group.ops.iter().filter(move |op| op.act == act);
+        let makes: Vec<&Op> =
+            group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).collect();
+        let unbuffered = makes.iter().all(|make| make.act == Act::Make(Some(0)));
+        let stays = with(Act::Range).chain(with(Act::Notify)).next().is_some();
+        if group.open || makes.is_empty() || !unbuffered || stays {
+            return None;
+        }
+        let receives: Vec<(&Op, Arm)> = with(Act::Receive)
+            .map(|op| Some((op, leaving_arm(groups, group, op)?)))
+            .collect::<Option<_>>()?;
+        let sends: Vec<&Op> = with(Act::Send)
+            .filter(|op| {
+                let scene = &groups.scenes[op.scene];
+                op.select.is_none()
+                    && receives.iter().all(|(receive, _)| receive.scene != op.scene)
+                    && !after_recover(scene, op.node)
+            })
+            .collect();
+        (!receives.is_empty() && !sends.is_empty()).then_some(Left {
+            groups,
+            group,
+            makes,
+            receives,
+            sends,
+        })
+    }
+
+    /// A channel for one answer, made by the function that waits for it.
+    fn reply(&self) -> Option<Finding> {
+        let [make] = self.makes[..] else { return None };
+        let own = |op: &&Op| op.scene == make.scene;
+        let sends = self.group.ops.iter().filter(|op| op.act == Act::Send);
+        if !self.receives.iter().all(|(receive, _)| receive.same_body(make)) || sends.clone().any(|op| own(&op)) {
+            return None;
+        }
+        let scene = &self.groups.scenes[make.scene];
+        let (_, arm) = self.receives[0];
+        let send = self.sends[0];
+        let name = self.groups.scenes[send.scene].text(send.channel);
+        let message = format!(
+            "the answer on this unbuffered channel has no receiver when `{}` leaves first",
+            scene.name.name
+        );
+        let mut finding = scene.cx.finding(scene.span(make.node), "made without room for the answer", message);
+        finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::Medium };
+        self.label_arm(&mut finding, make.scene, &arm);
+        self.label_send(&mut finding, send);
+        finding.why = format!(
+            "`{name} <-` waits for `{}`, which gives up when `{}` is ready first",
+            scene.name.name,
+            short(scene, arm.channel)
+        );
+        finding.help = "give the channel room for the answer: `make(..., 1)`".to_owned();
+        if let Node::Expr(call) = make.node
+            && let [ty] = scene.args(call)
+        {
+            let end = scene.span(Node::Expr(*ty)).end;
+            finding.fixes.push(Fix {
+                message: "give the channel room for the answer".to_owned(),
+                safety: Safety::Safe,
+                edits: vec![Edit {
+                    location: scene.cx.location(Span::new(end, end)),
+                    replacement: ", 1".to_owned(),
+                }],
+            });
+        }
+        Some(finding)
+    }
+
+    /// A channel whose receiver has gone for good: the first send of each function.
+    fn leavers(&self, findings: &mut Vec<Finding>) {
+        if !self.receives.iter().all(|(_, arm)| arm.stays) {
+            return;
+        }
+        let mut told = Vec::new();
+        for send in &self.sends {
+            let scene = &self.groups.scenes[send.scene];
+            if !told.contains(&send.scene) && !holds_lock(scene, send) && !self.starts_receiver(send) {
+                told.push(send.scene);
+                findings.push(self.leaver(send));
+            }
+        }
+    }
+
+    fn leaver(&self, send: &Op) -> Finding {
+        let (receive, arm) = self.receives[0];
+        let scene = &self.groups.scenes[send.scene];
+        let receiver = &self.groups.scenes[receive.scene];
+        let name = scene.text(send.channel);
+        let message = format!(
+            "nobody receives from `{name}` once `{}` has returned, and this send waits for nothing else",
+            receiver.name.name
+        );
+        let mut finding = scene.cx.finding(
+            first_line(scene, send.span(scene)),
+            "stays here",
+            message,
+        );
+        finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::Medium };
+        if let [make] = self.makes[..] {
+            let maker = &self.groups.scenes[make.scene];
+            finding.labels.push(Label {
+                location: maker.cx.location(maker.span(make.node)),
+                role: Role::Made,
+                message: "made here, unbuffered".to_owned(),
+            });
+        }
+        self.label_arm(&mut finding, receive.scene, &arm);
+        let ready = short(receiver, arm.channel);
+        finding.why = format!(
+            "every receive stands in a `select` whose arm `<-{ready}` returns, and then no receiver is left"
+        );
+        finding.help = format!("send in a `select` with `{ready}` or what tells of it");
+        finding
+    }
+
+    /// Whether the function that sends is the one that starts a receiver: its send comes first.
+    fn starts_receiver(&self, send: &Op) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        scene.nodes.iter().any(|&node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return false };
+            let Callee::Func(func) = scene.info.callee(scene.file.unparen(call)) else {
+                return false;
+            };
+            self.receives.iter().any(|(op, _)| self.groups.scenes[op.scene].cx.func == *func)
+        })
+    }
+
+    fn label_arm(&self, finding: &mut Finding, scene: usize, arm: &Arm) {
+        let scene = &self.groups.scenes[scene];
+        finding.labels.push(Label {
+            location: scene.cx.location(first_line(scene, scene.span(Node::Stmt(arm.comm)))),
+            role: Role::Left,
+            message: format!("`{}` leaves here", scene.name.name),
+        });
+    }
+
+    fn label_send(&self, finding: &mut Finding, send: &Op) {
+        let scene = &self.groups.scenes[send.scene];
+        finding.labels.push(Label {
+            location: scene.cx.location(first_line(scene, send.span(scene))),
+            role: Role::Stuck,
+            message: "the answer waits here".to_owned(),
+        });
+    }
+}
+
+/// An arm beside a receive on which the body returns without receiving again; `None` if the
+/// receive stands alone, or does not wait.
+pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Arm> {
+    let (select, place) = op.select?;
+    let scene = &groups.scenes[op.scene];
+    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let body = match op.literal {
+        None => BodyId::OWN,
+        Some(literal) => read.function.body_of_literal(literal)?,
+    };
+    let cfg = &read.function.body(body).cfg;
+    let again: Vec<StepId> = group
+        .ops
+        .iter()
+        .filter(|other| matches!(other.act, Act::Receive | Act::Range) && other.same_body(op))
+        .filter_map(|other| scene.step_of(cfg, other.node))
+        .collect();
+    let mut found: Option<Arm> = None;
+    for (index, clause) in clauses.iter().enumerate() {
+        let comm = clause.comm?;
+        let Some(channel) = Step::Comm(comm).received_from(scene.file) else { continue };
+        if index as u32 == place || !leaves(cfg, select, index as u32, &again) {
+            continue;
+        }
+        let channel = scene.file.unparen(channel);
+        let announced = || closes_within(scene, op, clause.span);
+        let arm = Arm { comm, channel, stays: stays_ready(groups, op.scene, channel) || announced() };
+        if found.is_none_or(|found| arm.stays && !found.stays) {
+            found = Some(arm);
+        }
+    }
+    found
+}
+
+/// Whether the arm of a `select` can lead out of the body past none of some steps.
+fn leaves(cfg: &Cfg, select: StmtId, arm: u32, again: &[StepId]) -> bool {
+    struct Out<'o> {
+        again: &'o [StepId],
+    }
+    impl Walk for Out<'_> {
+        type State = ();
+        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+            if self.again.contains(&step) { Passing::Drop } else { Passing::On(()) }
+        }
+        fn exit(&mut self, (): &(), exit: Exit) -> bool {
+            matches!(exit, Exit::Return(_) | Exit::End)
+        }
+    }
+    let mut edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+    let edge = edges.find(|edge| edge.kind == EdgeKind::Arm(select, arm));
+    edge.is_some_and(|edge| !cfg.search(Start::Block(edge.to), (), &mut Out { again }).is_empty())
+}
+
+/// Whether a clause closes a channel: it tells others that the receiver has gone.
+fn closes_within(scene: &Scene<'_>, op: &Op, clause: Span) -> bool {
+    scene.nodes.iter().any(|&node| match node {
+        Node::Expr(call) => {
+            clause.contains(scene.span(node))
+                && scene.literal_around(node) == op.literal
+                && matches!(
+                    scene.info.callee(call),
+                    Callee::Builtin(crate::index::Builtin::Close)
+                )
+        }
+        _ => false,
+    })
+}
+
+/// Whether a channel that is ready to be received from stays so: it is closed and never sent on,
+/// or what a call or parameter gives to tell of an end.
+pub(super) fn stays_ready(groups: &Groups<'_>, scene: usize, channel: ExprId) -> bool {
+    let at = &groups.scenes[scene];
+    if let Some((_, name)) = at.method_call(channel)
+        && name.name.as_str() == "Done"
+    {
+        return true;
+    }
+    let ty = at.cx.index().underlying(at.info.type_of(channel));
+    let signal = match &ty {
+        Type::Chan(dir, element) => match at.cx.index().underlying(element) {
+            Type::Struct(fields) => fields.fields.is_empty() && *dir == ChanDir::Recv,
+            _ => false,
+        },
+        _ => false,
+    };
+    if let ExprKind::Call { .. } = at.file.expr(channel).kind {
+        return signal;
+    }
+    let Some(group) = groups.of_expr(scene, channel) else { return false };
+    let any = |act: Act| group.ops.iter().any(|op| op.act == act);
+    !any(Act::Send) && !any(Act::Notify) && (any(Act::Close) || group.open && signal)
+}
+
+/// Whether a lock is taken before a node and not given back before it, in order of text.
+pub(super) fn holds_lock(scene: &Scene<'_>, op: &Op) -> bool {
+    let end = scene.span(op.node).start;
+    let mut held = 0_i32;
+    for &node in &scene.nodes {
+        let Node::Expr(call) = node else { continue };
+        if scene.span(node).start > end || scene.literal_around(node) != op.literal {
+            continue;
+        }
+        let Some((_, name)) = scene.method_call(call) else { continue };
+        let deferred = matches!(scene.parent(node), Some(Node::Stmt(stmt))
+            if matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_)));
+        match name.name.as_str() {
+            "Lock" | "RLock" => held += 1,
+            "Unlock" | "RUnlock" if !deferred => held -= 1,
+            _ => {}
+        }
+    }
+    held > 0
+}
+
+/// The text of an expression, if it is short.
+fn short(scene: &Scene<'_>, expr: ExprId) -> String {
+    let text = scene.text(expr);
+    match text.len() <= 60 && !text.contains('\n') {
+        true => text,
+        false => "it".to_owned(),
+    }
+}
