@@ -8,16 +8,22 @@
 //! runs at a time unknown, conditions that may go together) is no evidence, and nothing is said.
 
 mod abandoned;
+mod closed;
 mod conditions;
+mod drained;
 mod groups;
 mod leaver;
 mod left_locked;
 mod miscounted;
 mod runs;
+mod sibling;
+mod skipped;
+mod ticker;
 mod traffic;
+mod under_lock;
 mod unserved;
 
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Confidence, Finding};
 use crate::index::{Callee, Def, ObjectKind};
 use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::traffic::loops_around;
@@ -32,17 +38,34 @@ pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
 /// Sends that nobody receives.
 pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| abandoned::check(scene, findings));
-    leaver::check(&Groups::of(package), findings);
+    let groups = Groups::of(package);
+    leaver::check(&groups, findings);
+    sibling::check(&groups, findings);
+}
+
+/// Closes of channels that others may still send on.
+pub fn close_misuse(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    closed::check(&Groups::of(package), findings);
+}
+
+/// Waits under a lock that the other side needs.
+pub fn lock_held_while_blocked(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    under_lock::check(package, findings);
 }
 
 /// Ranges over channels that nobody closes.
 pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| unserved::ranges(scene, findings));
+    ticker::ranges(package, findings);
+    skipped::check(&Groups::of(package), true, findings);
 }
 
 /// Receives from channels that nobody sends on or closes.
 pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| unserved::receives(scene, findings));
+    each_function(package, &[".Stop()"], |scene| drained::check(scene, findings));
+    ticker::receives(package, findings);
+    skipped::check(&Groups::of(package), false, findings);
 }
 
 /// Locks that are not given back on a path.
@@ -70,6 +93,16 @@ fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(
 /// Whether the function belongs to a test, which ends soon after what went wrong in it.
 fn is_test(scene: &Scene<'_>) -> bool {
     scene.file.imports.iter().any(|import| import.path.as_str() == "testing")
+}
+
+/// The confidence of a form that looks at more than one function: a program's own goroutines mostly
+/// end with the process.
+fn confidence(scene: &Scene<'_>) -> Confidence {
+    let package = scene.cx.index().package(scene.cx.package.package).name;
+    match is_test(scene) || package.as_str() == "main" {
+        true => Confidence::Low,
+        false => Confidence::Medium,
+    }
 }
 
 /// How many calls there are at most between `main` and a function that ends with it.

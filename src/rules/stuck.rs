@@ -19,11 +19,12 @@ use crate::rules::{Check, Rule};
 use crate::source::FileId;
 use crate::syntax::File;
 
-pub const CLOSE_MISUSE: Rule = rule(include_str!("../../rules/close-misuse.md"));
+pub const CLOSE_MISUSE: Rule =
+    with(include_str!("../../rules/close-misuse.md"), evidence::close_misuse);
 pub const COND_WAIT_LOST: Rule = rule(include_str!("../../rules/cond-wait-lost.md"));
 pub const DOUBLE_LOCK: Rule = rule(include_str!("../../rules/double-lock.md"));
 pub const LOCK_HELD_WHILE_BLOCKED: Rule =
-    rule(include_str!("../../rules/lock-held-while-blocked.md"));
+    with(include_str!("../../rules/lock-held-while-blocked.md"), evidence::lock_held_while_blocked);
 pub const LOCK_ORDER: Rule = rule(include_str!("../../rules/lock-order.md"));
 pub const NIL_CHANNEL: Rule = rule(include_str!("../../rules/nil-channel.md"));
 pub const ONCE_SELF: Rule = rule(include_str!("../../rules/once-self.md"));

@@ -257,7 +257,9 @@ impl Builder<'_, '_> {
     fn field(&mut self, location: Location, name: &str, owner: &Type) -> u32 {
         let number = self.number(Name::Field(location));
         let exported = name.starts_with(char::is_uppercase)
-            && owner.named().is_none_or(|named| named.name.as_str().starts_with(char::is_uppercase));
+            && owner
+                .named()
+                .is_none_or(|named| named.name.as_str().starts_with(char::is_uppercase));
         let package = &self.scenes[self.scene].cx.package;
         let package = package.index.package(package.package);
         let inside = package.files.iter().any(|(file, _)| *file == location.file);
@@ -281,10 +283,12 @@ impl Builder<'_, '_> {
                 }
                 ExprKind::Call { args, .. } => match scene.info.callee(expr) {
                     Callee::Builtin(Builtin::Make) => return Value::Make(expr),
-                    Callee::Builtin(Builtin::Append) | Callee::Conversion(_) => match args.first() {
-                        Some(&first) => first,
-                        None => return Value::Unknown,
-                    },
+                    Callee::Builtin(Builtin::Append) | Callee::Conversion(_) => {
+                        match args.first() {
+                            Some(&first) => first,
+                            None => return Value::Unknown,
+                        }
+                    }
                     Callee::Func(func) if self.is_own(*func) => {
                         return Value::Name(self.number(Name::Result(*func, 0)));
                     }
@@ -587,7 +591,7 @@ impl Builder<'_, '_> {
             })
         };
         let exact = params().find(|(_, local)| local.kind == LocalKind::Param(index));
-        let found = exact.or_else(|| params().last())?;
+        let found = exact.or_else(|| params().next_back())?;
         Some(self.number(Name::Local(func, LocalId(found.0 as u32))))
     }
 

@@ -6,12 +6,13 @@
 //! nothing beside, waits for ever. Or the channel is made for one request by the function that
 //! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever.
 
-use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
+use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Type};
+use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::traffic::after_recover;
-use crate::rules::evidence::{first_line, is_test};
+use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Span;
 use crate::summary::BodyId;
@@ -66,7 +67,7 @@ impl<'g, 'a> Left<'g, 'a> {
             .filter(|op| {
                 let scene = &groups.scenes[op.scene];
                 op.select.is_none()
-                    && receives.iter().all(|(receive, _)| receive.scene != op.scene)
+                    && receives.iter().all(|(receive, _)| runs_apart(groups, receive, op))
                     && !after_recover(scene, op.node)
             })
             .collect();
@@ -84,7 +85,14 @@ impl<'g, 'a> Left<'g, 'a> {
         let [make] = self.makes[..] else { return None };
         let own = |op: &&Op| op.scene == make.scene;
         let sends = self.group.ops.iter().filter(|op| op.act == Act::Send);
-        if !self.receives.iter().all(|(receive, _)| receive.same_body(make)) || sends.clone().any(|op| own(&op)) {
+        // Who closes it has a sender that panics, not one that waits.
+        let closed = self.group.ops.iter().any(|op| {
+            op.act == Act::Close && own(&op) && comes_first(self.groups, self.group, make, op)
+        });
+        if closed
+            || !self.receives.iter().all(|(receive, _)| receive.same_body(make))
+            || sends.clone().any(|op| own(&op))
+        {
             return None;
         }
         let scene = &self.groups.scenes[make.scene];
@@ -95,8 +103,9 @@ impl<'g, 'a> Left<'g, 'a> {
             "the answer on this unbuffered channel has no receiver when `{}` leaves first",
             scene.name.name
         );
-        let mut finding = scene.cx.finding(scene.span(make.node), "made without room for the answer", message);
-        finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::Medium };
+        let mut finding =
+            scene.cx.finding(scene.span(make.node), "made without room for the answer", message);
+        finding.confidence = confidence(scene);
         self.label_arm(&mut finding, make.scene, &arm);
         self.label_send(&mut finding, send);
         finding.why = format!(
@@ -129,7 +138,11 @@ impl<'g, 'a> Left<'g, 'a> {
         let mut told = Vec::new();
         for send in &self.sends {
             let scene = &self.groups.scenes[send.scene];
-            if !told.contains(&send.scene) && !holds_lock(scene, send) && !self.starts_receiver(send) {
+            if !told.contains(&send.scene)
+                && !holds_lock(scene, send)
+                && !self.starts_receiver(send)
+                && !self.is_constructor(send)
+            {
                 told.push(send.scene);
                 findings.push(self.leaver(send));
             }
@@ -145,12 +158,9 @@ impl<'g, 'a> Left<'g, 'a> {
             "nobody receives from `{name}` once `{}` has returned, and this send waits for nothing else",
             receiver.name.name
         );
-        let mut finding = scene.cx.finding(
-            first_line(scene, send.span(scene)),
-            "stays here",
-            message,
-        );
-        finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::Medium };
+        let mut finding =
+            scene.cx.finding(first_line(scene, send.span(scene)), "stays here", message);
+        finding.confidence = confidence(scene);
         if let [make] = self.makes[..] {
             let maker = &self.groups.scenes[make.scene];
             finding.labels.push(Label {
@@ -168,12 +178,23 @@ impl<'g, 'a> Left<'g, 'a> {
         finding
     }
 
+    /// Whether the function that sends makes the channel as a part of something: nobody else has it
+    /// yet, and so nobody can have ended it.
+    fn is_constructor(&self, send: &Op) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        self.makes.iter().any(|make| make.scene == send.scene)
+            && scene.selector(send.channel).is_some()
+    }
+
     /// Whether the function that sends is the one that starts a receiver: its send comes first.
     fn starts_receiver(&self, send: &Op) -> bool {
         let scene = &self.groups.scenes[send.scene];
         scene.nodes.iter().any(|&node| {
             let Node::Stmt(stmt) = node else { return false };
             let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return false };
+            if scene.span(node).start < scene.span(send.node).start {
+                return false;
+            }
             let Callee::Func(func) = scene.info.callee(scene.file.unparen(call)) else {
                 return false;
             };
@@ -198,6 +219,22 @@ impl<'g, 'a> Left<'g, 'a> {
             message: "the answer waits here".to_owned(),
         });
     }
+}
+
+/// Whether a receive runs in another goroutine than a send: in another function, or in a literal
+/// that is started above the send.
+fn runs_apart(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
+    if receive.scene != send.scene {
+        return true;
+    }
+    let scene = &groups.scenes[send.scene];
+    let Some(literal) = receive.literal else { return false };
+    let started = match scene.parent(Node::Expr(literal)) {
+        Some(Node::Expr(call)) => matches!(scene.parent(Node::Expr(call)), Some(Node::Stmt(stmt))
+            if matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_))),
+        _ => false,
+    };
+    started && scene.span(Node::Expr(literal)).end <= scene.span(send.node).start
 }
 
 /// An arm beside a receive on which the body returns without receiving again; `None` if the
@@ -227,7 +264,8 @@ pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option
         }
         let channel = scene.file.unparen(channel);
         let announced = || closes_within(scene, op, clause.span);
-        let arm = Arm { comm, channel, stays: stays_ready(groups, op.scene, channel) || announced() };
+        let arm =
+            Arm { comm, channel, stays: stays_ready(groups, op.scene, channel) || announced() };
         if found.is_none_or(|found| arm.stays && !found.stays) {
             found = Some(arm);
         }
@@ -260,10 +298,7 @@ fn closes_within(scene: &Scene<'_>, op: &Op, clause: Span) -> bool {
         Node::Expr(call) => {
             clause.contains(scene.span(node))
                 && scene.literal_around(node) == op.literal
-                && matches!(
-                    scene.info.callee(call),
-                    Callee::Builtin(crate::index::Builtin::Close)
-                )
+                && matches!(scene.info.callee(call), Callee::Builtin(crate::index::Builtin::Close))
         }
         _ => false,
     })

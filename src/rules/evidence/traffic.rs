@@ -185,15 +185,11 @@ impl<'s, 'a> Channel<'s, 'a> {
         match scene.info.callee(call) {
             Callee::Builtin(Builtin::Close) => self.add(read.function.at_call(call), Deed::Close),
             Callee::Builtin(Builtin::Len | Builtin::Cap) => Some(()),
-            Callee::Literal(literal) => {
-                let locals = scene.info.locals();
-                let param = locals.iter().position(|local| {
-                    local.owner == Some(*literal) && local.kind == LocalKind::Param(index)
-                })?;
-                let param = LocalId(param as u32);
-                let given_once = read.function.definitions_of(param).count() == 1;
-                self.aliases.push(param);
-                given_once.then_some(())
+            Callee::Literal(literal) => self.add_parameter(*literal, index),
+            Callee::Value(value) => {
+                let literal = literal_of(&read, scene.local(*value)?)?;
+                let called_once = scene.uses(scene.local(*value)?).count() <= 2;
+                self.add_parameter(literal, index).filter(|()| called_once)
             }
             Callee::Func(func) => {
                 let known = FunctionCx { func: *func, ..scene.cx };
@@ -213,6 +209,18 @@ impl<'s, 'a> Channel<'s, 'a> {
             }
             _ => None,
         }
+    }
+
+    /// The channel is given to a literal, as this parameter.
+    fn add_parameter(&mut self, literal: ExprId, index: u32) -> Option<()> {
+        let locals = self.scene.info.locals();
+        let param = locals.iter().position(|local| {
+            local.owner == Some(literal) && local.kind == LocalKind::Param(index)
+        })?;
+        let param = LocalId(param as u32);
+        let given_once = self.read.function.definitions_of(param).count() == 1;
+        self.aliases.push(param);
+        given_once.then_some(())
     }
 
     /// Adds where the literals run that use the channel; those inside others first.
@@ -459,6 +467,15 @@ fn given(cx: FunctionCx<'_>, index: u32, depth: u32) -> Option<Volume> {
     }
     let channel = Channel::at_depth(&scene, &read, param, depth)?;
     Some(channel.volume(BodyId::OWN))
+}
+
+/// The literal that a variable always is.
+fn literal_of(read: &Read<'_>, variable: LocalId) -> Option<ExprId> {
+    let mut definitions = read.function.definitions_of(variable);
+    let (Some(definition), None) = (definitions.next(), definitions.next()) else { return None };
+    let crate::summary::Source::Expr(value) = definition.source else { return None };
+    let value = read.function.file.unparen(value);
+    matches!(read.function.file.expr(value).kind, ExprKind::FuncLit(_)).then_some(value)
 }
 
 /// The body that a node stands in; `None` if that is never reached.

@@ -1,0 +1,225 @@
+//! A channel that is closed by somebody while others may still send on it: the send panics.
+//!
+//! Evidence, one of three: the channel is registered with `signal.Notify`, and not taken back
+//! before the close; it was made for one answer and handed away, and its maker closes it although
+//! it may leave before the answer comes; or a goroutine of its own, for which the closer does not
+//! wait, sends on it and holds no lock that the closer takes.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Exit, Passing, Start, StepId, Walk};
+use crate::index::Callee;
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::leaver::{holds_lock, leaving_arm};
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::Scene;
+use crate::syntax::{Node, StmtKind};
+
+/// Reports the closes that others may not have waited for.
+pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
+    for group in &groups.groups {
+        for close in group.ops.iter().filter(|op| op.act == Act::Close) {
+            let found = registered(groups, group, close)
+                .or_else(|| answered(groups, group, close))
+                .or_else(|| outlived(groups, group, close));
+            findings.extend(found);
+        }
+    }
+}
+
+fn finding(groups: &Groups<'_>, close: &Op, message: String) -> Finding {
+    let scene = &groups.scenes[close.scene];
+    let mut finding = scene.cx.finding(close.span(scene), "closed here", message);
+    finding.confidence = confidence(scene);
+    finding.why = "a send on a closed channel panics, also in a `select`".to_owned();
+    finding.help =
+        "leave the channel open, and close another one that tells the senders to stop".to_owned();
+    finding
+}
+
+fn label(groups: &Groups<'_>, finding: &mut Finding, op: &Op, role: Role, message: String) {
+    let scene = &groups.scenes[op.scene];
+    let location = scene.cx.location(first_line(scene, op.span(scene)));
+    finding.labels.push(Label { location, role, message });
+}
+
+/// Signals are delivered until `signal.Stop`.
+fn registered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
+    let notify = group.ops.iter().find(|op| op.act == Act::Notify)?;
+    let scene = &groups.scenes[close.scene];
+    let before = scene.span(close.node).start;
+    let stopped = scene.nodes.iter().any(|&node| match node {
+        Node::Expr(call) => {
+            scene.span(node).start < before
+                && scene.info.callee(call).qualified(scene.cx.index()).is_some_and(|name| {
+                    name.path.as_str() == "os/signal"
+                        && matches!(name.name.as_str(), "Stop" | "Reset")
+                })
+        }
+        _ => false,
+    });
+    if stopped {
+        return None;
+    }
+    let name = scene.text(close.channel);
+    let message =
+        format!("`{name}` is closed while signals are still sent to it: the next one panics");
+    let mut finding = finding(groups, close, message);
+    label(
+        groups,
+        &mut finding,
+        notify,
+        Role::Context,
+        "signals are sent to it from here on".to_owned(),
+    );
+    finding.help = format!(
+        "`signal.Stop({name})` before the close, or a channel of its own to tell of the end"
+    );
+    Some(finding)
+}
+
+/// The answer comes late.
+fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
+    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
+    let (Some(make), None) = (makes.next(), makes.next()) else { return None };
+    let mut receives =
+        group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range)).peekable();
+    receives.peek()?;
+    let leaves = receives.all(|op| op.same_body(make) && leaving_arm(groups, group, op).is_some());
+    let send = group.ops.iter().find(|op| op.act == Act::Send)?;
+    let own = group.ops.iter().any(|op| op.act == Act::Send && op.scene == make.scene);
+    if group.open
+        || !leaves
+        || own
+        || !is_made(groups, make, close)
+        || !comes_first(groups, group, make, close)
+    {
+        return None;
+    }
+    let scene = &groups.scenes[close.scene];
+    let message = format!(
+        "`{}` closes the channel for its answer when it leaves, and an answer that comes late panics",
+        scene.name.name
+    );
+    let mut finding = finding(groups, close, message);
+    label(groups, &mut finding, make, Role::Made, "made here".to_owned());
+    label(groups, &mut finding, send, Role::Context, "the answer is sent here".to_owned());
+    finding.help = "do not close it: a channel that nobody uses any more needs no close".to_owned();
+    Some(finding)
+}
+
+/// Whether it is the variable that holds the new channel that is closed.
+fn is_made(groups: &Groups<'_>, make: &Op, close: &Op) -> bool {
+    let scene = &groups.scenes[make.scene];
+    let targets = scene.parent(make.node).and_then(|around| scene.assignment(around));
+    let closed = scene.local(close.channel);
+    close.scene == make.scene
+        && closed.is_some()
+        && targets.is_some_and(|(targets, _)| targets.contains(&closed))
+}
+
+/// Whether the close can come before the answer.
+pub(super) fn comes_first(groups: &Groups<'_>, group: &Group, make: &Op, close: &Op) -> bool {
+    struct Unanswered {
+        receives: Vec<StepId>,
+        close: StepId,
+    }
+    impl Walk for Unanswered {
+        type State = ();
+        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+            match step {
+                step if step == self.close => Passing::Found,
+                step if self.receives.contains(&step) => Passing::Drop,
+                _ => Passing::On(()),
+            }
+        }
+        fn exit(&mut self, (): &(), _: Exit) -> bool {
+            false
+        }
+    }
+    let scene = &groups.scenes[make.scene];
+    if !close.same_body(make) {
+        return false;
+    }
+    let Some(graph) = scene.graph(make.literal) else { return false };
+    let step = |op: &Op| scene.step_of(&graph, op.node);
+    let (Some(from), Some(close)) = (step(make), step(close)) else { return false };
+    let receives = group.ops.iter().filter(|op| op.act == Act::Receive && op.same_body(make));
+    let mut walk = Unanswered { receives: receives.filter_map(step).collect(), close };
+    !graph.search(Start::After(from), (), &mut walk).is_empty()
+}
+
+/// A goroutine that nobody waits for sends.
+fn outlived(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
+    let closer = &groups.scenes[close.scene];
+    // A literal may be run by whoever sends.
+    if close.literal.is_some() || waits(closer) || holds_lock(closer, close) {
+        return None;
+    }
+    let send = group.ops.iter().find(|op| {
+        let scene = &groups.scenes[op.scene];
+        op.act == Act::Send
+            && op.scene != close.scene
+            && op.literal.is_none()
+            && op.select.is_some()
+            && !holds_lock(scene, op)
+            && !tells_its_end(scene)
+    })?;
+    let sender = &groups.scenes[send.scene];
+    let closes = group.ops.iter().filter(|op| op.act == Act::Close).count();
+    let started = groups.scenes.iter().enumerate().find_map(|(number, scene)| {
+        scene.nodes.iter().find_map(|&node| {
+            let Node::Stmt(stmt) = node else { return None };
+            let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return None };
+            match scene.info.callee(scene.file.unparen(call)) {
+                Callee::Func(func) if *func == sender.cx.func => Some((number, node)),
+                _ => None,
+            }
+        })
+    });
+    let (number, node) = started?;
+    let starter = &groups.scenes[number];
+    if closes != 1
+        || number == close.scene && starter.literal_around(node) == close.literal
+        || waits(starter)
+    {
+        return None;
+    }
+    let name = closer.text(close.channel);
+    let message = format!(
+        "`{name}` is closed while a goroutine of `{}` may still send on it, which panics",
+        sender.name.name
+    );
+    let mut finding = finding(groups, close, message);
+    finding.labels.push(Label {
+        location: starter.cx.location(first_line(starter, starter.span(node))),
+        role: Role::Started,
+        message: "the goroutine starts here, and nobody waits for it".to_owned(),
+    });
+    label(groups, &mut finding, send, Role::Context, "it sends here".to_owned());
+    Some(finding)
+}
+
+/// Whether a function waits for others.
+fn waits(scene: &Scene<'_>) -> bool {
+    calls(scene, &["Wait"])
+}
+
+/// Whether a function tells a counter that it is over.
+fn tells_its_end(scene: &Scene<'_>) -> bool {
+    scene.nodes.iter().any(|&node| match node {
+        Node::Expr(call) => scene.method_call(call).is_some_and(|(base, name)| {
+            name.name.as_str() == "Done"
+                && scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup")
+        }),
+        _ => false,
+    })
+}
+
+fn calls(scene: &Scene<'_>, names: &[&str]) -> bool {
+    scene.nodes.iter().any(|&node| match node {
+        Node::Expr(call) => {
+            scene.method_call(call).is_some_and(|(_, name)| names.contains(&name.name.as_str()))
+        }
+        _ => false,
+    })
+}

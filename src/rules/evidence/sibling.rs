@@ -1,0 +1,202 @@
+//! Two sends on one channel in one body: the one gives up when something ends, the other waits for
+//! ever.
+//!
+//! Evidence: a sibling send stands in a `select` with an arm that stays ready once it is (a context
+//! that is done, a channel that is closed), so that the receiver may be gone by then. The bare send
+//! is not in such an arm, where a last word may be agreed on, and no receiver is known to stay.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::leaver::{holds_lock, leaving_arm, stays_ready};
+use crate::rules::evidence::traffic::{after_recover, loops_around};
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::Scene;
+use crate::syntax::{ExprId, Node, StmtId, StmtKind};
+
+/// Reports the bare siblings of guarded sends.
+pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
+    for group in &groups.groups {
+        if !receivers_may_leave(groups, group) {
+            continue;
+        }
+        let mut told: Vec<&Op> = Vec::new();
+        for bare in &group.ops {
+            let told_before = told.iter().any(|other| other.same_body(bare));
+            if told_before || !is_candidate(groups, group, bare) {
+                continue;
+            }
+            if let Some((guarded, comm, done)) = sibling(groups, group, bare)
+                && !is_last_word(groups, bare)
+            {
+                told.push(bare);
+                findings.push(tell(groups, group, bare, guarded, comm, done));
+            }
+        }
+    }
+}
+
+/// Whether no receiver is known that stays until the channel is closed.
+fn receivers_may_leave(groups: &Groups<'_>, group: &Group) -> bool {
+    group.open
+        || group.ops.iter().all(|op| match op.act {
+            Act::Receive => {
+                let scene = &groups.scenes[op.scene];
+                let once = op.select.is_none() && loops_around(scene, op.node).is_empty();
+                once || leaving_arm(groups, group, op).is_some()
+            }
+            Act::Range => false,
+            _ => true,
+        })
+}
+
+fn is_candidate(groups: &Groups<'_>, group: &Group, bare: &Op) -> bool {
+    let scene = &groups.scenes[bare.scene];
+    let looped = !loops_around(scene, bare.node).is_empty();
+    let roomy = group.ops.iter().any(|op| matches!(op.act, Act::Make(size) if size != Some(0)));
+    bare.act == Act::Send
+        && bare.select.is_none()
+        && (looped || !roomy)
+        && !after_recover(scene, bare.node)
+        && !holds_lock(scene, bare)
+        && !in_arm(groups, bare)
+}
+
+/// Whether a node stands in the clause of a `select` that has come to an end.
+fn in_arm(groups: &Groups<'_>, op: &Op) -> bool {
+    let scene = &groups.scenes[op.scene];
+    let span = scene.span(op.node);
+    scene.around(op.node).any(|around| {
+        let Node::Stmt(stmt) = around else { return false };
+        let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind else { return false };
+        clauses.iter().any(|clause| {
+            clause.span.contains(span)
+                && clause
+                    .comm
+                    .and_then(|comm| Step::Comm(comm).received_from(scene.file))
+                    .is_some_and(|channel| {
+                        stays_ready(groups, op.scene, scene.file.unparen(channel))
+                    })
+        })
+    })
+}
+
+/// Whether a send is reached from an arm that has come to an end: a last word, which may be agreed
+/// on.
+fn is_last_word(groups: &Groups<'_>, bare: &Op) -> bool {
+    let scene = &groups.scenes[bare.scene];
+    let Some(graph) = scene.graph(bare.literal) else { return true };
+    let Some(send) = scene.step_of(&graph, bare.node) else { return true };
+    let edges = graph.blocks().flat_map(|block| graph.edges_of(block));
+    let mut ends = edges.filter(|edge| {
+        let EdgeKind::Arm(select, index) = edge.kind else { return false };
+        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
+        clauses
+            .get(index as usize)
+            .and_then(|clause| Step::Comm(clause.comm?).received_from(scene.file))
+            .is_some_and(|channel| stays_ready(groups, bare.scene, scene.file.unparen(channel)))
+    });
+    ends.any(|edge| !graph.search(Start::Block(edge.to), (), &mut To { send }).is_empty())
+}
+
+/// Looks for a way to a send that enters no `select` again.
+struct To {
+    send: StepId,
+}
+
+impl Walk for To {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if step == self.send { Passing::Found } else { Passing::On(()) }
+    }
+
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        (!matches!(edge.kind, EdgeKind::Arm(..) | EdgeKind::More(_))).then_some(())
+    }
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        false
+    }
+}
+
+/// A send of the same channel in the same body that has an end beside it.
+fn sibling<'g>(
+    groups: &Groups<'_>,
+    group: &'g Group,
+    bare: &Op,
+) -> Option<(&'g Op, StmtId, ExprId)> {
+    let scene = &groups.scenes[bare.scene];
+    let text = scene.text(bare.channel);
+    group.ops.iter().filter(|op| op.act == Act::Send && op.same_body(bare)).find_map(|op| {
+        let (select, place) = op.select?;
+        if scene.text(op.channel) != text {
+            return None;
+        }
+        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
+        if clauses.iter().any(|clause| clause.comm.is_none()) {
+            return None;
+        }
+        clauses.iter().enumerate().find_map(|(index, clause)| {
+            let comm = clause.comm.filter(|_| index as u32 != place)?;
+            let channel = scene.file.unparen(Step::Comm(comm).received_from(scene.file)?);
+            let ends =
+                stays_ready(groups, bare.scene, channel) && is_known_at(scene, channel, bare);
+            ends.then_some((op, comm, channel))
+        })
+    })
+}
+
+/// Whether what ends the sibling's wait is there when the bare send is reached: all its variables
+/// are declared before.
+fn is_known_at(scene: &Scene<'_>, channel: ExprId, bare: &Op) -> bool {
+    let start = scene.span(bare.node).start;
+    scene.file.descendants(Node::Expr(channel)).all(|node| match node {
+        Node::Expr(expr) => match scene.info.resolve(expr) {
+            crate::index::Def::Local(local) => scene.info.local(*local).span.start < start,
+            _ => true,
+        },
+        _ => true,
+    })
+}
+
+fn tell(
+    groups: &Groups<'_>,
+    group: &Group,
+    bare: &Op,
+    guarded: &Op,
+    comm: StmtId,
+    done: ExprId,
+) -> Finding {
+    let scene = &groups.scenes[bare.scene];
+    let cx = &scene.cx;
+    let (name, end) = (scene.text(bare.channel), scene.text(done));
+    let message = format!(
+        "this send on `{name}` waits for ever once the receiver has left, where its sibling gives up at `<-{end}`"
+    );
+    let mut finding = cx.finding(first_line(scene, bare.span(scene)), "stays here", message);
+    finding.confidence = confidence(scene);
+    let make = group.ops.iter().find(|op| matches!(op.act, Act::Make(_)));
+    if let Some(make) = make.filter(|make| make.scene == bare.scene) {
+        finding.labels.push(Label {
+            location: cx.location(make.span(scene)),
+            role: Role::Made,
+            message: format!("`{name}` is made here"),
+        });
+    }
+    let span = first_line(scene, guarded.span(scene));
+    finding.labels.push(Label {
+        location: cx.location(span),
+        role: Role::Context,
+        message: "here the same send has a way out".to_owned(),
+    });
+    finding.labels.push(Label {
+        location: cx.location(first_line(scene, scene.span(Node::Stmt(comm)))),
+        role: Role::Left,
+        message: "which is this".to_owned(),
+    });
+    finding.labels.sort_by_key(|label| label.location.span.start);
+    finding.why = format!("the sibling says that nobody may be left to receive after `<-{end}`");
+    finding.help = format!("send in a `select` with `<-{end}` here too");
+    finding
+}

@@ -1,0 +1,273 @@
+//! A goroutine that closes a channel at its end, and on another way out does not.
+//!
+//! Evidence: one place closes the channel, and it stands at the end of a goroutine, or in one that
+//! a function starts; a path of the goroutine, or of that function, returns past it, while whoever
+//! receives waits for nothing else: he ranges over the channel, receives with nothing beside, or
+//! is a caller that gets the channel as a result.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
+use crate::index::{Callee, Def, LocalKind};
+use crate::rules::evidence::conditions::{Conditions, Decided};
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::leaver::stays_ready;
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::Scene;
+use crate::source::Location;
+use crate::summary::BodyId;
+use crate::syntax::{ExprId, Node, StmtId, StmtKind};
+
+/// Reports the closes that are skipped; `ranges` says for which of the receivers.
+pub(super) fn check(groups: &Groups<'_>, ranges: bool, findings: &mut Vec<Finding>) {
+    for group in &groups.groups {
+        if group.ops.iter().any(|op| op.act == Act::Range) == ranges {
+            findings.extend(check_group(groups, group));
+        }
+    }
+}
+
+/// The body that ought to close, and the step that does, or that starts who does.
+struct Closing<'a> {
+    literal: Option<ExprId>,
+    body: BodyId,
+    read: std::sync::Arc<crate::summary::Read<'a>>,
+    step: StepId,
+}
+
+fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
+    let mut closes = group.ops.iter().filter(|op| op.act == Act::Close);
+    let (Some(close), None) = (closes.next(), closes.next()) else { return None };
+    let scene = &groups.scenes[close.scene];
+    if group.ops.iter().any(|op| op.act == Act::Notify) {
+        return None;
+    }
+    let waits = |op: &&Op| match op.act {
+        Act::Range => true,
+        Act::Receive => op.select.is_none(),
+        _ => false,
+    };
+    let waiter = group.ops.iter().filter(|op| !op.same_body(close)).find(waits);
+    let closing = closing(scene, close)?;
+    let own = match closing.literal {
+        Some(_) => goes(scene, closing.literal),
+        None => false,
+    };
+    let outer = closing.literal != close.literal;
+    let given = outer && is_given(scene, close.channel);
+    // A caller has the channel as a result, and only its close tells of the end.
+    let returned = own && group.open && is_returned(scene, close, group);
+    if !(waiter.is_some() && !group.open && (own || given) || returned) {
+        return None;
+    }
+    let cfg = &closing.read.function.body(closing.body).cfg;
+    let conditions = Conditions::new(&closing.read.function, closing.body);
+    let mut walk = Past {
+        groups,
+        scene: close.scene,
+        close: closing.step,
+        conditions: &conditions,
+        ends_too: returned,
+    };
+    let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);
+    let exit = paths.iter().find_map(|path| match path.end {
+        PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
+        _ => None,
+    })?;
+    let waiter = waiter.map(|op| {
+        let at = &groups.scenes[op.scene];
+        at.cx.location(first_line(at, op.span(at)))
+    });
+    let mut finding = tell(scene, close, exit, waiter);
+    let sends = group.ops.iter().filter(|op| op.act == Act::Send && op.same_body(close));
+    finding.labels.extend(sends.take(1).map(|op| Label {
+        location: scene.cx.location(first_line(scene, op.span(scene))),
+        role: Role::Context,
+        message: "the goroutine sends here".to_owned(),
+    }));
+    Some(finding)
+}
+
+/// Where the close is decided: in its own body, or where the goroutine is started that closes on
+/// all its ways.
+fn closing<'a>(scene: &Scene<'a>, close: &Op) -> Option<Closing<'a>> {
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let body = match close.literal {
+        None => BodyId::OWN,
+        Some(literal) => read.function.body_of_literal(literal)?,
+    };
+    let cfg = &read.function.body(body).cfg;
+    let step = scene.step_of(cfg, close.node)?;
+    let everywhere = match cfg.step(step) {
+        Step::Defer(_) => cfg.steps().next() == Some(step) || never_avoids(cfg, step),
+        _ => never_avoids(cfg, step),
+    };
+    if !everywhere {
+        return match cfg.step(step) {
+            // What is deferred late is meant to be.
+            Step::Defer(_) => None,
+            _ => Some(Closing { literal: close.literal, body, step, read }),
+        };
+    }
+    let literal = close.literal?;
+    let go = go_of(scene, literal)?;
+    let outer = scene.literal_around(Node::Stmt(go));
+    let body = match outer {
+        None => BodyId::OWN,
+        Some(literal) => read.function.body_of_literal(literal)?,
+    };
+    let step = read.function.body(body).cfg.step_of_stmt(go)?;
+    Some(Closing { literal: outer, body, step, read })
+}
+
+fn never_avoids(cfg: &Cfg, step: StepId) -> bool {
+    struct Avoid(StepId);
+    impl Walk for Avoid {
+        type State = ();
+        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+            if step == self.0 { Passing::Drop } else { Passing::On(()) }
+        }
+        fn exit(&mut self, (): &(), exit: Exit) -> bool {
+            matches!(exit, Exit::Return(_) | Exit::End)
+        }
+    }
+    cfg.search(Start::Entry, (), &mut Avoid(step)).is_empty()
+}
+
+/// The `go` statement that starts a literal where it stands.
+fn go_of(scene: &Scene<'_>, literal: ExprId) -> Option<StmtId> {
+    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
+    let Some(Node::Stmt(stmt)) = scene.parent(Node::Expr(call)) else { return None };
+    matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_)).then_some(stmt)
+}
+
+/// Whether a literal runs in a goroutine of its own.
+fn goes(scene: &Scene<'_>, literal: Option<ExprId>) -> bool {
+    let Some(literal) = literal else { return false };
+    if go_of(scene, literal).is_some() {
+        return true;
+    }
+    match scene.parent(Node::Expr(literal)) {
+        Some(Node::Expr(call)) => {
+            scene.args(call).contains(&literal)
+                && scene.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Go")
+                && !matches!(scene.info.callee(call), Callee::Builtin(_))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a channel is a parameter of the function.
+fn is_given(scene: &Scene<'_>, channel: ExprId) -> bool {
+    match scene.info.resolve(channel) {
+        Def::Local(local) => {
+            let local = scene.info.local(*local);
+            matches!(local.kind, LocalKind::Param(_)) && local.owner.is_none()
+        }
+        _ => false,
+    }
+}
+
+/// Whether the function makes the channel and returns it, and the goroutine sends on it.
+fn is_returned(scene: &Scene<'_>, close: &Op, group: &Group) -> bool {
+    let Def::Local(local) = scene.info.resolve(close.channel) else { return false };
+    let makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
+    let made_here = makes.clone().count() == 1 && makes.clone().all(|op| op.scene == close.scene);
+    let sends = group.ops.iter().filter(|op| op.act == Act::Send);
+    let sends_here = sends.clone().count() > 0 && sends.clone().all(|op| op.same_body(close));
+    let given = scene.uses(*local).all(|usage| match scene.parent(Node::Expr(usage)) {
+        Some(Node::Expr(call)) => {
+            !scene.args(call).contains(&usage)
+                || matches!(scene.info.callee(call), Callee::Builtin(_) | Callee::Conversion(_))
+        }
+        _ => true,
+    });
+    made_here && sends_here && given
+}
+
+/// Looks for a way out past the close.
+struct Past<'p, 'a> {
+    groups: &'p Groups<'a>,
+    scene: usize,
+    close: StepId,
+    conditions: &'p Conditions,
+    /// Whether who receives is not seen, and may leave at an end that this body looks at.
+    ends_too: bool,
+}
+
+impl Walk for Past<'_, '_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        if step == self.close {
+            return Passing::Drop;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let scene = &self.groups.scenes[self.scene];
+        if let EdgeKind::Arm(select, index) = edge.kind
+            && self.ends_too
+            && let StmtKind::Select(clauses) = &scene.file.stmt(select).kind
+            && let Some(comm) = clauses.get(index as usize).and_then(|clause| clause.comm)
+            && let Some(channel) = Step::Comm(comm).received_from(scene.file)
+            && stays_ready(self.groups, self.scene, scene.file.unparen(channel))
+        {
+            return None;
+        }
+        // Without a channel there is nothing to close.
+        if let EdgeKind::True(cond) | EdgeKind::False(cond) = edge.kind
+            && asks_for_nil_channel(scene, cond)
+        {
+            return None;
+        }
+        let mut next = decided.clone();
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_))
+    }
+}
+
+/// Whether a condition compares a channel with `nil`, or asks for the error of a context.
+fn asks_for_nil_channel(scene: &Scene<'_>, cond: ExprId) -> bool {
+    scene.file.descendants(Node::Expr(cond)).any(|node| {
+        let Node::Expr(expr) = node else { return false };
+        let channel = matches!(
+            scene.cx.index().underlying(scene.info.type_of(expr)),
+            crate::index::Type::Chan(..)
+        );
+        let context = scene.method_call(expr).is_some_and(|(_, name)| name.name.as_str() == "Err");
+        channel || context
+    })
+}
+
+fn tell(scene: &Scene<'_>, close: &Op, exit: StmtId, waiter: Option<Location>) -> Finding {
+    let cx = &scene.cx;
+    let name = scene.text(close.channel);
+    let message = format!(
+        "`{name}` stays open when this returns, and whoever receives from it waits for ever"
+    );
+    let left = first_line(scene, scene.span(Node::Stmt(exit)));
+    let mut finding = cx.finding(left, "leaves without closing it", message);
+    finding.confidence = confidence(scene);
+    finding.labels.push(Label {
+        location: cx.location(close.span(scene)),
+        role: Role::Context,
+        message: "closed on another way out".to_owned(),
+    });
+    if let Some(waiter) = waiter {
+        finding.labels.push(Label {
+            location: waiter,
+            role: Role::Stuck,
+            message: "who waits here stays".to_owned(),
+        });
+    }
+    finding.defect = cx.location(close.span(scene));
+    finding.why = format!("nobody else closes `{name}`");
+    finding.help = format!("`defer close({name})`, or close it on this way out too");
+    finding
+}

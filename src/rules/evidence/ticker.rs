@@ -1,0 +1,173 @@
+//! A loop that lives by a ticker which somebody stops: stopping does not close its channel.
+//!
+//! Evidence: the loop receives from the ticker and from nothing else, and has no way out; `Stop` is
+//! called on the same field or variable outside of the body that loops. Who never stops the ticker
+//! means the loop to live as long as the process, and nothing is said.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::index::{Def, LocalId};
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::{Scene, holds_any};
+use crate::rules::{FunctionCx, PackageCx};
+use crate::source::{Location, Span};
+use crate::summary::BodyId;
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
+
+/// Reports the ranges over tickers that are stopped.
+pub(super) fn ranges(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    check(package, true, findings);
+}
+
+/// Reports the other loops that receive from tickers that are stopped.
+pub(super) fn receives(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    check(package, false, findings);
+}
+
+/// A ticker: a field, or a variable of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ticker {
+    Field(Location),
+    Local(LocalId),
+}
+
+fn check(package: &PackageCx<'_>, ranges: bool, findings: &mut Vec<Finding>) {
+    let funcs = &package.index.package(package.package).funcs;
+    let with = |words: &'static [&'static str]| {
+        funcs.iter().filter_map(move |func| {
+            let cx = FunctionCx { package: *package, func: func.id };
+            let test = package.index.is_in_test_file(func.id);
+            if test || !holds_any(&cx, words) { None } else { Scene::new(cx) }
+        })
+    };
+    let mut stopped: Option<Vec<Scene<'_>>> = None;
+    for scene in with(&[".C"]) {
+        for &node in &scene.nodes {
+            let Node::Stmt(stmt) = node else { continue };
+            let Some((ticker, base)) = ticks(&scene, stmt, ranges) else { continue };
+            if !is_endless(&scene, stmt, ranges) {
+                continue;
+            }
+            let others = stopped.get_or_insert_with(|| with(&[".Stop()"]).collect());
+            let stop = match ticker {
+                Ticker::Local(_) => stop_in(&scene, ticker, scene.literal_around(node)),
+                Ticker::Field(_) => others
+                    .iter()
+                    .filter(|other| other.cx.func != scene.cx.func)
+                    .find_map(|other| stop_in(other, ticker, None)),
+            };
+            if let Some(stop) = stop {
+                findings.push(tell(&scene, stmt, base, stop, ranges));
+            }
+        }
+    }
+}
+
+/// The ticker that a loop lives by.
+fn ticks(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> Option<(Ticker, ExprId)> {
+    let channel = match (&scene.file.stmt(stmt).kind, ranges) {
+        (StmtKind::Range { subject, .. }, true) => *subject,
+        (StmtKind::For { cond: None, body, .. }, false) => {
+            let [first, ..] = scene.file.block(*body) else { return None };
+            let received = match &scene.file.stmt(*first).kind {
+                StmtKind::Select(clauses) => match &clauses[..] {
+                    [only] => only.comm?,
+                    _ => return None,
+                },
+                _ => *first,
+            };
+            crate::flow::Step::Comm(received).received_from(scene.file)?
+        }
+        _ => return None,
+    };
+    let (base, name) = scene.selector(channel)?;
+    let is_ticker = scene.info.type_of(base).strip_pointer().is_named("time", "Ticker");
+    if name.name.as_str() != "C" || !is_ticker {
+        return None;
+    }
+    Some((ticker(scene, base)?, base))
+}
+
+fn ticker(scene: &Scene<'_>, base: ExprId) -> Option<Ticker> {
+    match scene.info.resolve(scene.file.unparen(base)) {
+        Def::Field(selection) => Some(Ticker::Field(selection.location?)),
+        Def::Local(local) => Some(Ticker::Local(*local)),
+        _ => None,
+    }
+}
+
+/// Whether the loop has no other way out than the end of its channel, and waits for nothing else.
+fn is_endless(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> bool {
+    struct Out {
+        range: Option<StmtId>,
+    }
+    impl Walk for Out {
+        type State = ();
+        fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
+            Passing::On(())
+        }
+        fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+            (!matches!(edge.kind, EdgeKind::Done(range) if Some(range) == self.range)).then_some(())
+        }
+        fn passes_missing(&self) -> bool {
+            true
+        }
+        fn exit(&mut self, (): &(), _: Exit) -> bool {
+            true
+        }
+    }
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
+    let body = match scene.literal_around(Node::Stmt(stmt)) {
+        None => Some(BodyId::OWN),
+        Some(literal) => read.function.body_of_literal(literal),
+    };
+    let Some(body) = body else { return false };
+    let cfg: &Cfg = &read.function.body(body).cfg;
+    let inside = scene.span(Node::Stmt(stmt));
+    let step = cfg.steps().find(|&step| {
+        inside.contains(cfg.step(step).span(scene.file))
+            && (!ranges
+                || matches!(cfg.step(step), crate::flow::Step::Next(range) if range == stmt))
+    });
+    let mut walk = Out { range: ranges.then_some(stmt) };
+    step.is_some_and(|step| cfg.search(Start::After(step), (), &mut walk).is_empty())
+}
+
+/// A call of `Stop` on the ticker outside of one literal.
+fn stop_in(scene: &Scene<'_>, wanted: Ticker, outside: Option<ExprId>) -> Option<Location> {
+    scene.nodes.iter().find_map(|&node| {
+        let Node::Expr(call) = node else { return None };
+        let (base, name) = scene.method_call(call)?;
+        let ExprKind::Call { .. } = scene.file.expr(call).kind else { return None };
+        let stops = name.name.as_str() == "Stop" && ticker(scene, base) == Some(wanted);
+        let elsewhere = match wanted {
+            Ticker::Local(_) => outside.is_some() && scene.literal_around(node) != outside,
+            Ticker::Field(_) => true,
+        };
+        (stops && elsewhere).then(|| scene.cx.location(scene.span(node)))
+    })
+}
+
+fn tell(scene: &Scene<'_>, stmt: StmtId, base: ExprId, stop: Location, ranges: bool) -> Finding {
+    let name = scene.text(base);
+    let span: Span = first_line(scene, scene.span(Node::Stmt(stmt)));
+    let message = format!(
+        "this loop waits for ever once `{name}` is stopped: `Stop` does not close its channel"
+    );
+    let mut finding = scene.cx.finding(span, "stays here", message);
+    finding.confidence = confidence(scene);
+    finding.labels.push(Label {
+        location: stop,
+        role: Role::Left,
+        message: "stopped here".to_owned(),
+    });
+    finding.why = match ranges {
+        true => "a range over a channel ends only when it is closed, and nobody closes a ticker's",
+        false => "the loop receives from the ticker alone, and after `Stop` nothing comes",
+    }
+    .to_owned();
+    finding.help =
+        "receive in a `select` with a channel that is closed where the ticker is stopped"
+            .to_owned();
+    finding
+}
