@@ -10,11 +10,13 @@
 mod abandoned;
 mod closed;
 mod conditions;
+mod consumer;
 mod drained;
 mod groups;
 mod leaver;
 mod left_locked;
 mod miscounted;
+mod nilled;
 mod runs;
 mod sibling;
 mod skipped;
@@ -22,6 +24,7 @@ mod ticker;
 mod traffic;
 mod under_lock;
 mod unserved;
+mod unshared;
 
 use crate::diagnostic::{Confidence, Finding};
 use crate::index::{Callee, Def, ObjectKind};
@@ -41,6 +44,13 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     let groups = Groups::of(package);
     leaver::check(&groups, findings);
     sibling::check(&groups, findings);
+    consumer::check(&groups, findings);
+    each_function(package, &["make(chan"], |scene| unshared::check(scene, findings));
+}
+
+/// Uses of channels that were set to nil.
+pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    each_function(package, &["= nil"], |scene| nilled::check(scene, findings));
 }
 
 /// Closes of channels that others may still send on.

@@ -26,7 +26,8 @@ pub const DOUBLE_LOCK: Rule = rule(include_str!("../../rules/double-lock.md"));
 pub const LOCK_HELD_WHILE_BLOCKED: Rule =
     with(include_str!("../../rules/lock-held-while-blocked.md"), evidence::lock_held_while_blocked);
 pub const LOCK_ORDER: Rule = rule(include_str!("../../rules/lock-order.md"));
-pub const NIL_CHANNEL: Rule = rule(include_str!("../../rules/nil-channel.md"));
+pub const NIL_CHANNEL: Rule =
+    with(include_str!("../../rules/nil-channel.md"), evidence::nil_channel);
 pub const ONCE_SELF: Rule = rule(include_str!("../../rules/once-self.md"));
 pub const RANGE_NEVER_CLOSED: Rule =
     with(include_str!("../../rules/range-never-closed.md"), evidence::range_never_closed);

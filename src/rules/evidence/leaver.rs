@@ -8,7 +8,7 @@
 
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Type};
+use crate::index::{Callee, LocalKind, Type};
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::traffic::after_recover;
@@ -142,6 +142,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 && !holds_lock(scene, send)
                 && !self.starts_receiver(send)
                 && !self.is_constructor(send)
+                && !self.ends_receiver(send)
             {
                 told.push(send.scene);
                 findings.push(self.leaver(send));
@@ -176,6 +177,40 @@ impl<'g, 'a> Left<'g, 'a> {
         );
         finding.help = format!("send in a `select` with `{ready}` or what tells of it");
         finding
+    }
+
+    /// Whether the function that sends has it in its own hands when the receiver ends: it gives it a
+    /// context of its own, or closes the channel that ends it.
+    fn ends_receiver(&self, send: &Op) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        let is_own = |expr: ExprId| {
+            scene.file.descendants(Node::Expr(expr)).any(|node| match node {
+                Node::Expr(expr) => scene
+                    .local(expr)
+                    .is_some_and(|local| scene.info.local(local).kind == LocalKind::Var),
+                _ => false,
+            })
+        };
+        self.receives.iter().any(|(receive, arm)| {
+            let closes = self.groups.of_expr(receive.scene, arm.channel).is_some_and(|group| {
+                group.ops.iter().any(|op| op.act == Act::Close && op.scene == send.scene)
+            });
+            if receive.scene == send.scene {
+                return closes || is_own(arm.channel);
+            }
+            let receiver = self.groups.scenes[receive.scene].cx.func;
+            closes
+                || scene.nodes.iter().any(|&node| {
+                    let Node::Stmt(stmt) = node else { return false };
+                    let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return false };
+                    let call = scene.file.unparen(call);
+                    matches!(scene.info.callee(call), Callee::Func(func) if *func == receiver)
+                        && scene
+                            .args(call)
+                            .iter()
+                            .any(|&arg| scene.info.type_of(arg).is_context() && is_own(arg))
+                })
+        })
     }
 
     /// Whether the function that sends makes the channel as a part of something: nobody else has it

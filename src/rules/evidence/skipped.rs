@@ -61,29 +61,61 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     }
     let cfg = &closing.read.function.body(closing.body).cfg;
     let conditions = Conditions::new(&closing.read.function, closing.body);
+    let once = waiter.is_some_and(|op| op.act == Act::Receive);
+    let sends = group
+        .ops
+        .iter()
+        .filter(|op| once && op.act == Act::Send && op.scene == close.scene)
+        .filter_map(|op| scene.step_of(cfg, op.node))
+        .collect();
     let mut walk = Past {
         groups,
         scene: close.scene,
         close: closing.step,
         conditions: &conditions,
         ends_too: returned,
+        sends,
     };
     let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);
     let exit = paths.iter().find_map(|path| match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
         _ => None,
     })?;
-    let waiter = waiter.map(|op| {
-        let at = &groups.scenes[op.scene];
-        at.cx.location(first_line(at, op.span(at)))
-    });
-    let mut finding = tell(scene, close, exit, waiter);
+    let mut finding = match waiter {
+        Some(waiter) => tell_waiter(groups, scene, close, waiter),
+        None => tell_return(scene, close),
+    };
+    finding.confidence = confidence(scene);
+    let left = scene.cx.location(first_line(scene, scene.span(Node::Stmt(exit))));
+    if waiter.is_none() {
+        finding.primary = left;
+    }
+    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
+    finding.defect = match (makes.next(), makes.next()) {
+        (Some(make), None) => {
+            let maker = &groups.scenes[make.scene];
+            maker.cx.location(maker.span(make.node))
+        }
+        _ => scene.cx.location(close.span(scene)),
+    };
+    let label = |location: Location, role: Role, message: &str| Label {
+        location,
+        role,
+        message: message.to_owned(),
+    };
     let sends = group.ops.iter().filter(|op| op.act == Act::Send && op.same_body(close));
-    finding.labels.extend(sends.take(1).map(|op| Label {
-        location: scene.cx.location(first_line(scene, op.span(scene))),
-        role: Role::Context,
-        message: "the goroutine sends here".to_owned(),
+    finding.labels.extend(sends.take(1).map(|op| {
+        let at = scene.cx.location(first_line(scene, op.span(scene)));
+        label(at, Role::Context, "the goroutine sends here")
     }));
+    if finding.primary != left {
+        finding.labels.push(label(left, Role::Left, "it leaves here without closing it"));
+    }
+    let closed = scene.cx.location(close.span(scene));
+    finding.labels.push(label(closed, Role::Context, "closed on another way out"));
+    let name = scene.text(close.channel);
+    finding.why = format!("nobody else closes `{name}`");
+    finding.help = format!("`defer close({name})`, or close it on this way out too");
     Some(finding)
 }
 
@@ -192,13 +224,15 @@ struct Past<'p, 'a> {
     conditions: &'p Conditions,
     /// Whether who receives is not seen, and may leave at an end that this body looks at.
     ends_too: bool,
+    /// The sends after which one who waits for a value alone has it.
+    sends: Vec<StepId>,
 }
 
 impl Walk for Past<'_, '_> {
     type State = Decided;
 
     fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        if step == self.close {
+        if step == self.close || self.sends.contains(&step) {
             return Passing::Drop;
         }
         let mut decided = decided.clone();
@@ -209,11 +243,11 @@ impl Walk for Past<'_, '_> {
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
         let scene = &self.groups.scenes[self.scene];
         if let EdgeKind::Arm(select, index) = edge.kind
-            && self.ends_too
             && let StmtKind::Select(clauses) = &scene.file.stmt(select).kind
             && let Some(comm) = clauses.get(index as usize).and_then(|clause| clause.comm)
             && let Some(channel) = Step::Comm(comm).received_from(scene.file)
             && stays_ready(self.groups, self.scene, scene.file.unparen(channel))
+            && (self.ends_too || scene.method_call(channel).is_none())
         {
             return None;
         }
@@ -245,29 +279,26 @@ fn asks_for_nil_channel(scene: &Scene<'_>, cond: ExprId) -> bool {
     })
 }
 
-fn tell(scene: &Scene<'_>, close: &Op, exit: StmtId, waiter: Option<Location>) -> Finding {
-    let cx = &scene.cx;
+fn tell_waiter(groups: &Groups<'_>, scene: &Scene<'_>, close: &Op, waiter: &Op) -> Finding {
+    let at = &groups.scenes[waiter.scene];
+    let name = scene.text(close.channel);
+    let message = match waiter.act {
+        Act::Range => format!(
+            "`{name}` is never closed when a goroutine of `{}` returns early, and this loop never ends",
+            scene.name.name
+        ),
+        _ => format!(
+            "nobody is left to send on `{name}` or close it when a goroutine of `{}` returns early",
+            scene.name.name
+        ),
+    };
+    at.cx.finding(first_line(at, waiter.span(at)), "stays here", message)
+}
+
+fn tell_return(scene: &Scene<'_>, close: &Op) -> Finding {
     let name = scene.text(close.channel);
     let message = format!(
         "`{name}` stays open when this returns, and whoever receives from it waits for ever"
     );
-    let left = first_line(scene, scene.span(Node::Stmt(exit)));
-    let mut finding = cx.finding(left, "leaves without closing it", message);
-    finding.confidence = confidence(scene);
-    finding.labels.push(Label {
-        location: cx.location(close.span(scene)),
-        role: Role::Context,
-        message: "closed on another way out".to_owned(),
-    });
-    if let Some(waiter) = waiter {
-        finding.labels.push(Label {
-            location: waiter,
-            role: Role::Stuck,
-            message: "who waits here stays".to_owned(),
-        });
-    }
-    finding.defect = cx.location(close.span(scene));
-    finding.why = format!("nobody else closes `{name}`");
-    finding.help = format!("`defer close({name})`, or close it on this way out too");
-    finding
+    scene.cx.finding(close.span(scene), "leaves without closing it", message)
 }

@@ -307,6 +307,16 @@ fn counter(scene: &Scene<'_>, call: ExprId, method: &str) -> Option<Object> {
     }
 }
 
+/// Whether a function adds to the counter: it is not counted yet when it takes the lock.
+fn counts_up(scenes: &[Scene<'_>], func: FuncId, wanted: Object) -> bool {
+    scenes.iter().filter(|scene| scene.cx.func == func).any(|scene| {
+        scene.nodes.iter().any(|&node| match node {
+            Node::Expr(call) => counter(scene, call, "Add") == Some(wanted),
+            _ => false,
+        })
+    })
+}
+
 /// Who counts down only after it has taken the lock: its name, and where.
 fn done_after_lock(
     scenes: &[Scene<'_>],
@@ -333,7 +343,9 @@ fn done_after_lock(
                         .then_some(own.location),
                     None => match scene.info.callee(call) {
                         // Who runs the waiting function itself has an understanding with it.
-                        Callee::Func(func) => locks.takes(*func, lock.object, lock.reads, 0),
+                        Callee::Func(func) if !counts_up(scenes, *func, wanted) => {
+                            locks.takes(*func, lock.object, lock.reads, 0)
+                        }
                         _ => None,
                     },
                 }

@@ -1,0 +1,288 @@
+//! A consumer that gives up on an error while its producer goes on sending.
+//!
+//! Evidence: all operations on the channel are seen; every receiver is a loop of a goroutine of its
+//! own that has a way out which neither the close of the channel nor what was received decides; a
+//! send with nothing beside stands in a loop elsewhere. Once the last consumer has gone that way,
+//! the send waits for ever, however much room there is.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
+use crate::index::{Callee, Def, FuncId, LocalId};
+use crate::rules::evidence::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::leaver::holds_lock;
+use crate::rules::evidence::traffic::{after_recover, loops_around};
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::Scene;
+use crate::source::Span;
+use crate::summary::{BodyId, Read, Source};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+
+/// Reports the sends whose consumers may all have given up.
+pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
+    for group in &groups.groups {
+        findings.extend(check_group(groups, group));
+    }
+}
+
+/// How a consumer leaves.
+struct Exits {
+    /// What it returns by.
+    left: Span,
+    /// The last thing that was decided.
+    decided: Option<Span>,
+}
+
+fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
+    if group.open || group.ops.iter().any(|op| op.act == Act::Notify) {
+        return None;
+    }
+    let receives: Vec<&Op> =
+        group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range)).collect();
+    let exits: Vec<Exits> =
+        receives.iter().map(|op| gives_up(groups, group, op)).collect::<Option<_>>()?;
+    let send = group.ops.iter().find(|op| {
+        let scene = &groups.scenes[op.scene];
+        op.act == Act::Send
+            && op.select.is_none()
+            && receives.iter().all(|receive| !receive.same_body(op))
+            && !loops_around(scene, op.node).is_empty()
+            && !after_recover(scene, op.node)
+            && !holds_lock(scene, op)
+            && !receives.iter().any(|receive| {
+                receive.scene == op.scene && encloses(scene, receive.literal, op.literal)
+            })
+    })?;
+    let makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).count();
+    let (first, exit) = (receives.first()?, exits.first()?);
+    (makes > 0).then(|| tell(groups, send, first, exit))
+}
+
+/// Whether one literal stands within another.
+fn encloses(scene: &Scene<'_>, outer: Option<ExprId>, inner: Option<ExprId>) -> bool {
+    match (outer, inner) {
+        (Some(outer), Some(inner)) => {
+            scene.span(Node::Expr(outer)).contains(scene.span(Node::Expr(inner)))
+        }
+        _ => false,
+    }
+}
+
+/// The way on which a consumer leaves its loop for a reason of its own.
+fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
+    if op.select.is_some() {
+        return None;
+    }
+    let scene = &groups.scenes[op.scene];
+    let started = match op.literal {
+        Some(literal) => is_started(scene, literal),
+        None => groups.scenes.iter().any(|other| starts(other, scene.cx.func)),
+    };
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let body = match op.literal {
+        None => BodyId::OWN,
+        Some(literal) => read.function.body_of_literal(literal)?,
+    };
+    let cfg = &read.function.body(body).cfg;
+    let step_of = |op: &Op| match op.node {
+        Node::Stmt(stmt) => cfg.step_of_stmt(stmt),
+        node => scene.step_of(cfg, node),
+    };
+    let receive = step_of(op)?;
+    if !started || !cfg.reaches(receive, receive) || drains_at_end(scene, cfg, group, op) {
+        return None;
+    }
+    let again: Vec<StepId> = group
+        .ops
+        .iter()
+        .filter(|other| matches!(other.act, Act::Receive | Act::Range) && other.same_body(op))
+        .filter_map(step_of)
+        .collect();
+    let conditions = Conditions::new(&read.function, body);
+    let mut walk = GiveUp {
+        read: &read,
+        again: &again,
+        tainted: tainted(scene, &read, op),
+        conditions: &conditions,
+        range: match op.node {
+            Node::Stmt(stmt) => Some(stmt),
+            _ => None,
+        },
+    };
+    let paths = cfg.search(Start::After(receive), Vec::new(), &mut walk);
+    let path = paths.first()?;
+    let decided = path.decisions().filter_map(condition).next_back();
+    let left = match path.end {
+        PathEnd::Exit(_, Exit::Return(stmt)) => scene.span(Node::Stmt(stmt)),
+        _ => decided.map(|expr| scene.span(Node::Expr(expr)))?,
+    };
+    Some(Exits { left, decided: decided.map(|expr| scene.span(Node::Expr(expr))) })
+}
+
+/// Whether a literal runs as a goroutine.
+fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
+    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return false };
+    let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
+    if scene.file.unparen(callee) == literal {
+        return matches!(scene.parent(Node::Expr(call)), Some(Node::Stmt(stmt))
+            if matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_)));
+    }
+    scene.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Go")
+}
+
+/// Whether a function starts another one as a goroutine.
+fn starts(scene: &Scene<'_>, func: FuncId) -> bool {
+    scene.nodes.iter().any(|&node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return false };
+        matches!(scene.info.callee(scene.file.unparen(call)), Callee::Func(callee) if *callee == func)
+    })
+}
+
+/// Whether a deferred literal receives what is left.
+fn drains_at_end(scene: &Scene<'_>, cfg: &Cfg, group: &Group, op: &Op) -> bool {
+    cfg.steps().any(|step| {
+        let Step::Defer(stmt) = cfg.step(step) else { return false };
+        let span = scene.span(Node::Stmt(stmt));
+        group.ops.iter().any(|other| {
+            other.scene == op.scene
+                && matches!(other.act, Act::Receive | Act::Range)
+                && span.contains(scene.span(other.node))
+        })
+    })
+}
+
+/// The variables that hold what was received or was taken from it.
+fn tainted(scene: &Scene<'_>, read: &Read<'_>, op: &Op) -> Vec<LocalId> {
+    let function = &read.function;
+    let mut locals: Vec<LocalId> = match op.node {
+        Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+            StmtKind::Range { key, .. } => {
+                key.and_then(|key| scene.local(key)).into_iter().collect()
+            }
+            _ => Vec::new(),
+        },
+        node => match scene.parent(node).and_then(|around| scene.assignment(around)) {
+            Some((targets, _)) => targets.into_iter().flatten().collect(),
+            None => Vec::new(),
+        },
+    };
+    let mut next = 0;
+    while next < locals.len() {
+        let from = locals[next];
+        next += 1;
+        for number in 0..scene.info.locals().len() as u32 {
+            let local = LocalId(number);
+            let taken = function.definitions_of(local).any(|definition| match definition.source {
+                Source::Expr(value) => {
+                    scene.mentions(Node::Expr(value), from) && !holds_call(scene, value)
+                }
+                _ => false,
+            });
+            if taken && !locals.contains(&local) {
+                locals.push(local);
+            }
+        }
+    }
+    locals
+}
+
+fn holds_call(scene: &Scene<'_>, value: ExprId) -> bool {
+    scene.file.descendants(Node::Expr(value)).any(|node| match node {
+        Node::Expr(expr) => {
+            matches!(scene.file.expr(expr).kind, ExprKind::Call { .. })
+                && !matches!(scene.info.callee(expr), Callee::Builtin(_) | Callee::Conversion(_))
+        }
+        _ => false,
+    })
+}
+
+/// Looks for a way out that the channel has no part in.
+struct GiveUp<'g, 'a> {
+    read: &'g Read<'a>,
+    again: &'g [StepId],
+    tainted: Vec<LocalId>,
+    conditions: &'g Conditions,
+    range: Option<crate::syntax::StmtId>,
+}
+
+impl Walk for GiveUp<'_, '_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        if self.again.contains(&step) {
+            return Passing::Drop;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        match edge.kind {
+            EdgeKind::Done(range) if Some(range) == self.range => return None,
+            // What a `switch` or `select` chooses may well be the last that is sent.
+            EdgeKind::Case(..) | EdgeKind::NoCase(_) | EdgeKind::Arm(..) => return None,
+            EdgeKind::True(asked) | EdgeKind::False(asked) => {
+                let function = &self.read.function;
+                let by_value = locals_in(function, Node::Expr(asked))
+                    .into_iter()
+                    .any(|local| self.tainted.contains(&local));
+                if by_value {
+                    return None;
+                }
+                let error = function.file.descendants(Node::Expr(asked)).any(|node| match node {
+                    // Of a function that is not seen the error has no type here.
+                    Node::Expr(expr) => matches!(function.info.resolve(expr), Def::Nil),
+                    _ => false,
+                });
+                let compares = matches!(function.file.expr(asked).kind, ExprKind::Binary { .. });
+                // A count or a comparison may be agreed on between the two sides.
+                if !error && compares {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        let mut next = decided.clone();
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
+}
+
+fn tell(groups: &Groups<'_>, send: &Op, receive: &Op, exit: &Exits) -> Finding {
+    let scene = &groups.scenes[send.scene];
+    let consumer = &groups.scenes[receive.scene];
+    let name = scene.text(send.channel);
+    let message = format!(
+        "nobody is left to receive from `{name}` when its consumers have given up, and this send waits for nothing else"
+    );
+    let span = first_line(scene, send.span(scene));
+    let mut finding = scene.cx.finding(span, "stays here", message);
+    finding.confidence = confidence(scene);
+    finding.labels.push(Label {
+        location: consumer.cx.location(first_line(consumer, receive.span(consumer))),
+        role: Role::Context,
+        message: "it is received here".to_owned(),
+    });
+    if let Some(decided) = exit.decided.filter(|decided| *decided != exit.left) {
+        finding.labels.push(Label {
+            location: consumer.cx.location(first_line(consumer, decided)),
+            role: Role::Condition,
+            message: "decided here".to_owned(),
+        });
+    }
+    finding.labels.push(Label {
+        location: consumer.cx.location(first_line(consumer, exit.left)),
+        role: Role::Left,
+        message: "the consumer gives up here".to_owned(),
+    });
+    finding.why = "a consumer that returns early leaves the rest to nobody".to_owned();
+    finding.help =
+        "receive all that is sent also after an error, or send in a `select` with what tells of it"
+            .to_owned();
+    finding
+}

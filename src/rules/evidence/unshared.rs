@@ -1,0 +1,102 @@
+//! A send on an unbuffered channel that nobody else has yet.
+//!
+//! Evidence: from where the channel is made, a path leads to a send with nothing beside, in the
+//! same body, on which the channel is named nowhere else: it was not given to a goroutine, stored
+//! or captured, so that nobody can receive.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Edge, Exit, Passing, Start, Step, StepId, Walk};
+use crate::rules::evidence::conditions::{Conditions, Decided};
+use crate::rules::evidence::traffic::{Made, body_of, made_channels};
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::Scene;
+use crate::summary::Read;
+use crate::syntax::{Node, StmtKind};
+
+/// Reports the sends of the function that come before anybody can receive.
+pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
+    for made in made_channels(scene, &read) {
+        if made.capacity == 0 {
+            findings.extend(check_channel(scene, &read, made));
+        }
+    }
+}
+
+fn check_channel(scene: &Scene<'_>, read: &Read<'_>, made: Made) -> Option<Finding> {
+    let function = &read.function;
+    let cfg = &function.body(made.at.body).cfg;
+    let owner = function.body(made.at.body).literal;
+    let (mut sends, mut others) = (Vec::new(), Vec::new());
+    for usage in scene.uses(made.local) {
+        let node = Node::Expr(usage);
+        let step = match scene.literal_below(owner, node) {
+            Some(literal) => cfg.step_of_expr(literal),
+            None if body_of(scene, read, node) == Some(made.at.body) => scene.step_of(cfg, node),
+            None => return None,
+        }?;
+        let is_send = match scene.parent(node) {
+            Some(Node::Stmt(stmt)) => match scene.file.stmt(stmt).kind {
+                StmtKind::Send { channel, .. } => scene.file.unparen(channel) == usage,
+                _ => false,
+            },
+            _ => false,
+        };
+        match (is_send, cfg.step(step)) {
+            (true, Step::Send(_)) => sends.push(step),
+            _ => others.push(step),
+        }
+    }
+    let conditions = Conditions::new(function, made.at.body);
+    let mut walk = Alone { sends: &sends, others: &others, conditions: &conditions };
+    let paths = cfg.search(Start::After(made.at.step), Vec::new(), &mut walk);
+    let crate::flow::PathEnd::Step(send) = paths.first()?.end else { return None };
+    let name = scene.info.local(made.local).name;
+    let span = first_line(scene, cfg.step(send).span(scene.file));
+    let message =
+        format!("nobody but this function has `{name}` yet, so nobody can receive from it");
+    let mut finding = scene.cx.finding(span, "stays here", message);
+    finding.confidence = confidence(scene);
+    let make = scene.cx.location(scene.span(Node::Expr(made.make)));
+    finding.defect = make;
+    finding.labels.push(Label {
+        location: make,
+        role: Role::Made,
+        message: format!("`{name}` is made here, unbuffered"),
+    });
+    finding.why = format!("`{name}` is given to others only after this send");
+    finding.help = "give the channel room: `make(..., 1)`".to_owned();
+    Some(finding)
+}
+
+/// Looks for a way to a send on which the channel is named nowhere else.
+struct Alone<'w> {
+    sends: &'w [StepId],
+    others: &'w [StepId],
+    conditions: &'w Conditions,
+}
+
+impl Walk for Alone<'_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        if self.others.contains(&step) {
+            return Passing::Drop;
+        }
+        if self.sends.contains(&step) {
+            return Passing::Found;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let mut next = decided.clone();
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
+        false
+    }
+}
