@@ -51,6 +51,16 @@ fn check_channel(scene: &Scene<'_>, read: &Read<'_>, made: Made) -> Option<Findi
     let mut walk = Alone { sends: &sends, others: &others, conditions: &conditions };
     let paths = cfg.search(Start::After(made.at.step), Vec::new(), &mut walk);
     let crate::flow::PathEnd::Step(send) = paths.first()?.end else { return None };
+    // A loop that may not turn once has shared it as far as anybody knows.
+    let start = cfg.step(send).span(scene.file).start;
+    let after_make = cfg.step(made.at.step).span(scene.file).end;
+    let shared = |&step: &StepId| {
+        let at = cfg.step(step).span(scene.file).start;
+        at >= after_make && at < start
+    };
+    if others.iter().any(shared) {
+        return None;
+    }
     let name = scene.info.local(made.local).name;
     let span = first_line(scene, cfg.step(send).span(scene.file));
     let message =
