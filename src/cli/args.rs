@@ -178,6 +178,7 @@ pub struct BaselineArgs {
 }
 
 /// A shell that can be told how to complete arguments.
+#[allow(clippy::enum_variant_names, reason = "one of them is called so")]
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Shell {
     Bash,
