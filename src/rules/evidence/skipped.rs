@@ -14,7 +14,7 @@ use crate::rules::evidence::leaver::stays_ready;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Location;
-use crate::summary::BodyId;
+use crate::summary::{BodyId, Read, Source};
 use crate::syntax::{ExprId, Node, StmtId, StmtKind};
 
 /// Reports the closes that are skipped; `ranges` says for which of the receivers.
@@ -30,7 +30,7 @@ pub(super) fn check(groups: &Groups<'_>, ranges: bool, findings: &mut Vec<Findin
 struct Closing<'a> {
     literal: Option<ExprId>,
     body: BodyId,
-    read: std::sync::Arc<crate::summary::Read<'a>>,
+    read: std::sync::Arc<Read<'a>>,
     step: StepId,
 }
 
@@ -69,6 +69,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         .filter_map(|op| scene.step_of(cfg, op.node))
         .collect();
     let mut walk = Past {
+        read: &closing.read,
         groups,
         scene: close.scene,
         close: closing.step,
@@ -216,8 +217,21 @@ fn is_returned(scene: &Scene<'_>, close: &Op, group: &Group) -> bool {
     made_here && sends_here && given
 }
 
+impl Past<'_, '_> {
+    /// Whether a condition is the `ok` of a receive or the like: who closes that channel may well
+    /// be the one who waits.
+    fn asks_ok(&self, cond: ExprId) -> bool {
+        let local = self.groups.scenes[self.scene].local(cond);
+        local.is_some_and(|local| {
+            let mut definitions = self.read.function.definitions_of(local);
+            definitions.any(|definition| matches!(definition.source, Source::Computed))
+        })
+    }
+}
+
 /// Looks for a way out past the close.
 struct Past<'p, 'a> {
+    read: &'p Read<'a>,
     groups: &'p Groups<'a>,
     scene: usize,
     close: StepId,
@@ -253,7 +267,7 @@ impl Walk for Past<'_, '_> {
         }
         // Without a channel there is nothing to close.
         if let EdgeKind::True(cond) | EdgeKind::False(cond) = edge.kind
-            && asks_for_nil_channel(scene, cond)
+            && (asks_for_nil_channel(scene, cond) || self.asks_ok(cond))
         {
             return None;
         }
