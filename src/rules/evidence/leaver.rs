@@ -7,7 +7,7 @@
 //! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever.
 
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::{Cfg, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, LocalKind, Type};
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
@@ -16,7 +16,7 @@ use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Span;
 use crate::summary::BodyId;
-use crate::syntax::{ChanDir, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{ChanDir, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the sends whose receiver leaves.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -294,7 +294,7 @@ pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option
     for (index, clause) in clauses.iter().enumerate() {
         let comm = clause.comm?;
         let Some(channel) = Step::Comm(comm).received_from(scene.file) else { continue };
-        if index as u32 == place || !leaves(cfg, select, index as u32, &again) {
+        if index as u32 == place || !leaves(scene, cfg, (select, index as u32), &again) {
             continue;
         }
         let channel = scene.file.unparen(channel);
@@ -308,23 +308,43 @@ pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option
     found
 }
 
-/// Whether the arm of a `select` can lead out of the body past none of some steps.
-fn leaves(cfg: &Cfg, select: StmtId, arm: u32, again: &[StepId]) -> bool {
+/// Whether the arm of a `select` can lead out of the body past some steps: neither to one of them,
+/// nor to a `select` where one of them waits too.
+fn leaves(scene: &Scene<'_>, cfg: &Cfg, (select, arm): (StmtId, u32), again: &[StepId]) -> bool {
     struct Out<'o> {
         again: &'o [StepId],
+        selects: Vec<StmtId>,
     }
     impl Walk for Out<'_> {
         type State = ();
         fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
             if self.again.contains(&step) { Passing::Drop } else { Passing::On(()) }
         }
+        fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+            let waits =
+                matches!(edge.kind, EdgeKind::Arm(select, _) if self.selects.contains(&select));
+            (!waits).then_some(())
+        }
         fn exit(&mut self, (): &(), exit: Exit) -> bool {
             matches!(exit, Exit::Return(_) | Exit::End)
         }
     }
+    let is_again = |comm: StmtId| {
+        again.iter().any(|&step| matches!(cfg.step(step), Step::Comm(other) if other == comm))
+    };
+    let waits =
+        |clauses: &[CommClause]| clauses.iter().any(|clause| clause.comm.is_some_and(is_again));
+    let selects = scene.nodes.iter().filter_map(|&node| match node {
+        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Select(clauses) if waits(clauses) => Some(stmt),
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut walk = Out { again, selects: selects.collect() };
     let mut edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
     let edge = edges.find(|edge| edge.kind == EdgeKind::Arm(select, arm));
-    edge.is_some_and(|edge| !cfg.search(Start::Block(edge.to), (), &mut Out { again }).is_empty())
+    edge.is_some_and(|edge| !cfg.search(Start::Block(edge.to), (), &mut walk).is_empty())
 }
 
 /// Whether a clause closes a channel: it tells others that the receiver has gone.

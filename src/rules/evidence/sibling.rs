@@ -6,7 +6,7 @@
 //! is not in such an arm, where a last word may be agreed on, and no receiver is known to stay.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{BlockId, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{holds_lock, leaving_arm, stays_ready};
 use crate::rules::evidence::traffic::{after_recover, loops_around};
@@ -88,20 +88,22 @@ fn is_last_word(groups: &Groups<'_>, bare: &Op) -> bool {
     let Some(graph) = scene.graph(bare.literal) else { return true };
     let Some(send) = scene.step_of(&graph, bare.node) else { return true };
     let edges = graph.blocks().flat_map(|block| graph.edges_of(block));
-    let mut ends = edges.filter(|edge| {
-        let EdgeKind::Arm(select, index) = edge.kind else { return false };
-        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
-        clauses
-            .get(index as usize)
-            .and_then(|clause| Step::Comm(clause.comm?).received_from(scene.file))
-            .is_some_and(|channel| stays_ready(groups, bare.scene, scene.file.unparen(channel)))
+    let ends = edges.filter_map(|edge| {
+        let EdgeKind::Arm(select, index) = edge.kind else { return None };
+        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
+        let comm = clauses.get(index as usize)?.comm?;
+        let channel = Step::Comm(comm).received_from(scene.file)?;
+        stays_ready(groups, bare.scene, scene.file.unparen(channel)).then_some((select, edge.to))
     });
-    ends.any(|edge| !graph.search(Start::Block(edge.to), (), &mut To { send }).is_empty())
+    let (selects, arms): (Vec<StmtId>, Vec<BlockId>) = ends.unzip();
+    let mut walk = To { send, selects };
+    arms.into_iter().any(|arm| !graph.search(Start::Block(arm), (), &mut walk).is_empty())
 }
 
-/// Looks for a way to a send that enters no `select` again.
+/// Looks for a way to a send that enters none of some `select`s again.
 struct To {
     send: StepId,
+    selects: Vec<StmtId>,
 }
 
 impl Walk for To {
@@ -112,7 +114,12 @@ impl Walk for To {
     }
 
     fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
-        (!matches!(edge.kind, EdgeKind::Arm(..) | EdgeKind::More(_))).then_some(())
+        let again = match edge.kind {
+            EdgeKind::Arm(select, _) => self.selects.contains(&select),
+            EdgeKind::More(_) => true,
+            _ => false,
+        };
+        (!again).then_some(())
     }
 
     fn exit(&mut self, (): &(), _: Exit) -> bool {

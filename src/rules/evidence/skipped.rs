@@ -77,7 +77,14 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         ends_too: returned,
         sends,
     };
-    let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);
+    // Before the channel is made nobody waits for it.
+    let made = group
+        .ops
+        .iter()
+        .filter(|op| matches!(op.act, Act::Make(_)) && op.scene == close.scene)
+        .find_map(|op| scene.step_of(cfg, op.node));
+    let start = made.map_or(Start::Entry, Start::After);
+    let paths = cfg.search(start, Vec::new(), &mut walk);
     let exit = paths.iter().find_map(|path| match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
         _ => None,

@@ -67,7 +67,7 @@ fn settled(
     let function = &read.function;
     let cfg = &function.body(held.at.body).cfg;
     let (whole, thing) = (held.whole(), held.thing());
-    let mut aliases = vec![whole.clone()];
+    let mut aliases = vec![whole];
     let mut settled: FxHashSet<StepId> = ended_by_function(function, held).collect();
     let mut next = 0;
     while let Some(alias) = aliases.get(next).cloned() {
@@ -77,8 +77,7 @@ fn settled(
                 if !effect.place.is_within(&alias) || harmless(effect) {
                     continue;
                 }
-                let ended = ends(held.fact, effect.act)
-                    && (next > 1 || is_end_of(effect, &thing) || effect.place == whole);
+                let ended = ends(held.fact, effect.act) && (next > 1 || is_end_of(effect, &thing));
                 if let Act::Passed = effect.act
                     && let Some(holder) = wrapper(cx, function, effect.at)
                 {
@@ -133,19 +132,27 @@ fn is_end(function: &Function<'_>, held: &Held<'_>, call: ExprId) -> bool {
     })
 }
 
-/// The calls of functions that end the thing when they are given it.
+/// The calls of functions that end the thing when they are given it, and of methods of what holds
+/// it that do.
 fn ended_by_function<'h>(
     function: &'h Function<'_>,
     held: &'h Held<'_>,
 ) -> impl Iterator<Item = StepId> + 'h {
-    let thing = held.thing();
+    let (whole, thing) = (held.whole(), held.thing());
     let cfg = &function.body(held.at.body).cfg;
+    let file = function.file;
     cfg.steps().filter(move |&step| {
         let Step::Call(call) = cfg.step(step) else { return false };
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return false };
         let at = At { body: held.at.body, step };
         is_end(function, held, call)
-            && args.iter().any(|&arg| function.places(at, arg).may_be(&thing))
+            && match file.expr(file.unparen(callee)).kind {
+                ExprKind::Selector { base, .. } => {
+                    function.places(at, base).may_be(&whole)
+                        || args.iter().any(|&arg| function.places(at, arg).may_be(&thing))
+                }
+                _ => args.iter().any(|&arg| function.places(at, arg).may_be(&thing)),
+            }
     })
 }
 
