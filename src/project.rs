@@ -75,10 +75,8 @@ pub struct LoadOptions {
 pub enum Reach {
     /// All directories at and below it.
     Below,
-    /// Itself. What it imports, directly or not, is part of the run too as far as it is at or
-    /// below the working directory where patterns find it, so that as much is known of its
-    /// functions as if all of that had been asked for; but nothing in it is reported.
-    Imports,
+    /// Itself.
+    Itself,
 }
 
 /// Which go.work files hold (the variable `GOWORK`).
@@ -329,7 +327,9 @@ impl Snapshot {
     }
 }
 
-/// Reads all that `options` names.
+/// Reads all that `options` names, and what that imports, directly or not, as far as a run on the
+/// whole module, workspace or working directory reads it too: nothing in it is reported, but as much
+/// is known of its functions, so that an answer does not depend on what else is asked for.
 pub fn load(options: &LoadOptions) -> Snapshot {
     load::load(options)
 }

@@ -157,7 +157,7 @@ impl Worker<'_> {
         let base = (self.options_in)(&job.root);
         let options = LoadOptions {
             paths: job.files,
-            reach: Reach::Imports,
+            reach: Reach::Itself,
             goroot: job.settings.goroot.clone().or(base.goroot.clone()),
             overlays: job.overlays,
             ..base

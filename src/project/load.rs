@@ -15,7 +15,7 @@ use super::path;
 use super::read::{Disk, ReadError};
 use super::view::{self, ListedFile, Tests};
 use super::walk::{self, Wanted};
-use super::{Counts, LoadOptions, Module, Package, PackageId, Reach, Skip, Snapshot, SourceFile};
+use super::{Counts, LoadOptions, Module, Package, PackageId, Skip, Snapshot, SourceFile};
 use crate::diagnostic::{Note, NoteKind};
 use crate::source::{FileId, SourceText};
 use crate::syntax::Symbol;
@@ -27,24 +27,24 @@ pub(super) fn load(options: &LoadOptions) -> Snapshot {
     let targets = walk::targets(options, &disk, &mut roots);
     let mut dirs = read(targets.dirs, &mut roots, options, &disk);
     let mut resolved = modules::resolve(&imports(&dirs), options, &disk);
-    if options.reach == Reach::Imports {
-        let mut seen: BTreeSet<PathBuf> = dirs.iter().map(|dir| dir.dir.clone()).collect();
-        let mut first_new = 0;
-        loop {
-            let new = imported_dirs(&dirs[first_new..], &resolved, &mut seen, &mut roots, options);
-            if new.is_empty() {
-                break;
-            }
-            first_new = dirs.len();
-            let new = new.into_iter().map(|dir| (dir, Wanted::default())).collect();
-            dirs.extend(read(new, &mut roots, options, &disk));
-            let known = |root: &ModuleRoot| resolved.of_root.contains_key(&root.dir);
-            if !dirs[first_new..].iter().all(|dir| dir.root.as_ref().is_none_or(known)) {
-                resolved = modules::resolve(&imports(&dirs), options, &disk);
-            }
+    let mut seen: BTreeSet<PathBuf> = dirs.iter().map(|dir| dir.dir.clone()).collect();
+    let mut patterns = Patterns { options, disk: &disk, starts: BTreeMap::new() };
+    let mut first_new = 0;
+    loop {
+        let new =
+            imported_dirs(&dirs[first_new..], &resolved, &mut seen, &mut roots, &mut patterns);
+        if new.is_empty() {
+            break;
         }
-        dirs.sort_by(|a, b| a.dir.cmp(&b.dir));
+        first_new = dirs.len();
+        let new = new.into_iter().map(|dir| (dir, Wanted::default())).collect();
+        dirs.extend(read(new, &mut roots, options, &disk));
+        let known = |root: &ModuleRoot| resolved.of_root.contains_key(&root.dir);
+        if !dirs[first_new..].iter().all(|dir| dir.root.as_ref().is_none_or(known)) {
+            resolved = modules::resolve(&imports(&dirs), options, &disk);
+        }
     }
+    dirs.sort_by(|a, b| a.dir.cmp(&b.dir));
     let mut notes = targets.notes;
     notes.append(&mut resolved.notes);
     let mut assembly = Assembly { resolved, notes, ..Assembly::default() };
@@ -83,33 +83,58 @@ fn imports(dirs: &[Directory]) -> BTreeMap<ModuleRoot, BTreeSet<String>> {
     imports
 }
 
-/// The directories that files of `dirs` import and that patterns find at or below the working
-/// directory, but for those already `seen`.
+/// The directories that files of `dirs` import and that [`Patterns`] find, but for those already
+/// `seen`.
 fn imported_dirs(
     dirs: &[Directory],
     resolved: &Resolved,
     seen: &mut BTreeSet<PathBuf>,
     roots: &mut Roots<'_>,
-    options: &LoadOptions,
+    patterns: &mut Patterns<'_>,
 ) -> BTreeSet<PathBuf> {
+    let goroot_src = patterns.options.goroot.as_ref().map(|goroot| goroot.join("src"));
     let mut imported = BTreeSet::new();
     for dir in dirs {
         let Some(root) = &dir.root else { continue };
         let Some(&(_, list)) = resolved.of_root.get(&root.dir) else { continue };
         for import in dir.files.iter().flat_map(|file| &file.header.imports) {
-            let goroot_src = options.goroot.as_ref().map(|goroot| goroot.join("src"));
             let candidates = resolved.build_lists[list].candidates(import, goroot_src.as_deref());
             for candidate in candidates {
-                if candidate.starts_with(&options.cwd)
-                    && seen.insert(candidate.clone())
-                    && !walk::is_passed_by(&candidate, &options.cwd, roots)
-                {
+                if !seen.contains(&candidate) && patterns.find(&candidate, root, roots) {
+                    seen.insert(candidate.clone());
                     imported.insert(candidate);
                 }
             }
         }
     }
     imported
+}
+
+/// What a run on everything would read: from the working directory, and from the workspace or
+/// module of whoever imports it.
+struct Patterns<'a> {
+    options: &'a LoadOptions,
+    disk: &'a Disk,
+    /// Where patterns start for a module, by its directory.
+    starts: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Patterns<'_> {
+    fn find(&mut self, dir: &Path, importer: &ModuleRoot, roots: &mut Roots<'_>) -> bool {
+        let (options, disk) = (self.options, self.disk);
+        let foreign = [options.goroot.as_deref(), options.module_cache.as_deref()];
+        let is_foreign =
+            |holder: &Path| dir.starts_with(holder) && !importer.dir.starts_with(holder);
+        if foreign.into_iter().flatten().any(is_foreign) {
+            return false;
+        }
+        let start = self.starts.entry(importer.dir.clone()).or_insert_with(|| {
+            modules::work_dir(&importer.dir, options, disk).unwrap_or_else(|| importer.dir.clone())
+        });
+        [options.cwd.as_path(), start]
+            .into_iter()
+            .any(|start| !walk::is_passed_by(dir, start, roots))
+    }
 }
 
 /// A directory and what was read of it.

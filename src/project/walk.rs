@@ -59,7 +59,7 @@ impl Walk<'_, '_> {
         if self.has_below(&absolute) {
             return match self.options.reach {
                 Reach::Below => self.walk(&absolute, "..."),
-                Reach::Imports => self.directory(absolute),
+                Reach::Itself => self.directory(absolute),
             };
         }
         if self.disk.overlays.contains_key(&absolute) {

@@ -236,11 +236,17 @@ fn a_fingerprint_survives_edits_elsewhere_and_a_move_in_the_package() {
 }
 
 #[test]
-fn an_implementation_that_is_not_asked_for_adds_no_finding() {
+fn a_file_alone_is_told_what_a_run_on_everything_tells() {
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/context-not-propagated");
-    for case in ["good-implementation", "bad-implementation"] {
+    for (case, found) in [("good-implementation", 0), ("bad-implementation", 1)] {
         let dir = Path::new(fixtures).join(case);
-        check(&dir, &["restore.go", "--format", "concise"], "exit 0\n");
+        let told = |args: &[&str]| {
+            let output = straggler(&dir).args(args).args(["--format", "concise"]).output();
+            String::from_utf8(output.expect("straggler runs").stdout).expect("UTF-8")
+        };
+        let everything = told(&["./..."]);
+        assert_eq!(everything.lines().count(), found, "{case}: {everything}");
+        assert_eq!(told(&["restore.go"]), everything, "{case}");
     }
 }
 

@@ -179,6 +179,26 @@ fn a_file_is_reported_alone_and_its_package_read() {
 }
 
 #[test]
+fn what_is_imported_of_the_module_is_read_too() {
+    let tree = tree(&format!(
+        "{MODULE}-- a/a.go --\npackage a\n\nimport \"example.com/m/b\"\n\
+         -- b/b.go --\npackage b\n\nimport \"example.com/m/internal/c\"\n\
+         -- b/b_test.go --\npackage b\n\nimport \"example.com/m/d\"\n\
+         -- internal/c/c.go --\npackage c\n-- d/d.go --\npackage d\n\
+         -- testdata/e/e.go --\npackage e\n\nimport \"example.com/m/internal/c\"\n"
+    ));
+    let c = "example.com/m/internal/c c: internal/c/c.go";
+    let b = "example.com/m/b b: b/b.go";
+    tree.check(&["a/a.go"], &format!("example.com/m/a a: *a/a.go\n{b}\n{c}"));
+    // Wherever the run starts: below, what is read is told from there.
+    let options = LoadOptions { cwd: tree.root.join("a"), ..tree.options(&["."]) };
+    let snapshot = project::load(&options);
+    let paths: Vec<&str> = snapshot.packages.iter().map(|it| it.import_path.as_str()).collect();
+    assert_eq!(paths, ["example.com/m/a", "example.com/m/b", "example.com/m/internal/c"]);
+    tree.check(&["testdata/e"], &format!("{c}\nexample.com/m/testdata/e e: *testdata/e/e.go"));
+}
+
+#[test]
 fn import_paths_of_the_module_can_be_named() {
     let tree = tree(&format!(
         "{MODULE}-- a/a.go --\npackage a\n-- a/b/b.go --\npackage b\n-- goroot/src/fmt/fmt.go --\npackage fmt\n"
@@ -316,11 +336,15 @@ fn a_tree_without_go_mod_shows_its_import_path() {
     tree.check_options(
         &options,
         "github.com/me/tool/cmd main: *cmd/main.go
-         github.com/me/tool/pkg/a a: *pkg/a/a.go",
+         github.com/me/tool/pkg/a a: *pkg/a/a.go
+         github.com/me/tool/pkg/b b: pkg/b/b.go",
     );
     let snapshot = project::load(&options);
     let import = |path| tree.import(&snapshot, "github.com/me/tool/cmd", path);
-    assert_eq!(import("github.com/me/tool/pkg/b"), "github.com/me/tool/pkg/b b: pkg/b/b.go");
+    assert_eq!(
+        import("github.com/me/tool/pkg/b"),
+        "github.com/me/tool/pkg/b b: pkg/b/b.go (of the run)"
+    );
     let vendored = "k8s.io/client-go/rest rest: vendor/k8s.io/client-go/rest/rest.go";
     assert_eq!(import("k8s.io/client-go/rest"), vendored);
     let version = snapshot.modules[0].version("k8s.io/client-go").map(ToString::to_string);
