@@ -10,6 +10,7 @@
 //! becomes a note that names the rule and the file, and makes the run a failed one.
 
 mod baseline;
+mod chains;
 mod changed;
 mod fingerprint;
 mod fix;
@@ -42,6 +43,7 @@ use crate::syntax::File;
 use suppress::Suppressions;
 
 pub use baseline::{Baseline, BaselineError, Entry as BaselineEntry};
+pub use chains::{Chains, Fact, FilterRow, Place, ToldChain, chains};
 pub use changed::{ChangedLines, PatchError};
 pub use fix::{FixedFile, Fixes, fixes};
 pub use guard::run as caught;
@@ -264,7 +266,10 @@ impl Run<'_> {
                         if !everywhere {
                             told.insert(place);
                         }
-                        let here = everywhere || reported.contains(&finding.primary.file);
+                        let file = finding.primary.file;
+                        let here = everywhere
+                            || reported.contains(&file)
+                            || !package.files.contains(&file) && self.is_reported(file);
                         match here && self.is_sure_enough(&finding) {
                             true => checked.shown.push(finding),
                             false => checked.hidden.push(finding),
@@ -364,6 +369,11 @@ impl Run<'_> {
                 guarded("stuck", place, |findings| findings.extend(explorer.explore(root, test)))
             })
             .collect()
+    }
+
+    /// Whether a file is reported from any view of any package.
+    fn is_reported(&self, file: FileId) -> bool {
+        self.snapshot.packages.iter().any(|package| self.reported(package).any(|id| id == file))
     }
 
     /// The files that are reported from this view: those asked for, without generated ones.

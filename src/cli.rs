@@ -8,6 +8,7 @@
 
 mod args;
 mod baseline;
+mod chain;
 mod diff;
 mod fix;
 mod git;
@@ -28,7 +29,7 @@ use crate::analysis::{self, Report, Settings};
 use crate::project::{self, LoadOptions};
 use crate::rules::selection::nearest;
 use crate::{lsp, output, rules};
-use args::{CheckArgs, Cli, Command, Format, InputArgs, RulesFormat, Target};
+use args::{CheckArgs, Cli, Command, Format, InputArgs, TableFormat, Target};
 use diff::Change;
 
 const FAILURE: u8 = 2;
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
         ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
     }
     match cli.command {
+        Some(Command::Chain { input, format }) => chain::run(&input, format),
         Some(Command::Explain { rule }) => explain(&rule),
         Some(Command::Completions { shell }) => {
             print(|out| manual::write_completions(shell, out), 0)
@@ -56,8 +58,8 @@ pub fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&[format!("`{}` cannot be written: {error}", dir.display())]),
         },
-        Some(Command::Rules { format: RulesFormat::Table }) => print(output::write_rules, 0),
-        Some(Command::Rules { format: RulesFormat::Json }) => print(output::write_rules_json, 0),
+        Some(Command::Rules { format: TableFormat::Table }) => print(output::write_rules, 0),
+        Some(Command::Rules { format: TableFormat::Json }) => print(output::write_rules_json, 0),
         Some(Command::Lsp { .. }) => lsp(),
         Some(Command::Baseline { command }) => baseline::run(&command),
         Some(Command::Check(args)) => check(&args),
@@ -101,7 +103,7 @@ fn check(args: &CheckArgs) -> ExitCode {
     let code = print(|out| args.format.write(&report, out), code);
     tell(|out| {
         if !args.format.holds_notes() {
-            output::write_notes(&report, out)?;
+            output::write_notes(&report.notes, out)?;
         }
         if args.format == Format::Human {
             output::write_summary(&report, start.elapsed(), out)?;
@@ -145,7 +147,7 @@ fn one(message: String) -> Vec<String> {
 }
 
 fn print_diff(args: &CheckArgs, report: &Report) -> ExitCode {
-    tell(|out| output::write_notes(report, out));
+    tell(|out| output::write_notes(&report.notes, out));
     let mut changes = false;
     let code = print(
         |out| {

@@ -6,6 +6,7 @@
 //! `visible` on its way, whatever the target, so that it can never steer a terminal or forge a line.
 
 mod annotations;
+mod chains;
 mod concise;
 mod gitlab;
 mod human;
@@ -18,6 +19,7 @@ mod visible;
 mod xml;
 
 pub use annotations::{write_azure, write_github, write_teamcity};
+pub use chains::{write as write_chains, write_json as write_chains_json};
 pub use concise::write as write_concise;
 pub use gitlab::write as write_gitlab;
 pub use human::write as write_human;

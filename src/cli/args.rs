@@ -28,6 +28,14 @@ pub struct Cli {
 pub enum Command {
     /// Analyse files, directories and packages: what happens without a command, too
     Check(CheckArgs),
+    /// Show the chains of HTTP filters that a program builds, outermost first, with what each does
+    Chain {
+        #[command(flatten)]
+        input: InputArgs,
+        /// How to print them
+        #[arg(long, value_enum, default_value = "table")]
+        format: TableFormat,
+    },
     /// Show the page of a rule
     Explain {
         /// The rule's id
@@ -60,7 +68,7 @@ pub enum Command {
     Rules {
         /// How to print them
         #[arg(long, value_enum, default_value = "table")]
-        format: RulesFormat,
+        format: TableFormat,
     },
 }
 
@@ -283,7 +291,7 @@ pub enum MinConfidence {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum RulesFormat {
+pub enum TableFormat {
     Table,
     Json,
 }

@@ -105,7 +105,7 @@ fn analysed(args: &BaselineArgs) -> Result<(LoadOptions, Report), Vec<String>> {
     let options = load_options(&args.input).map_err(one)?;
     let settings = Settings::find(&options, !args.input.no_config, Config::default(), &[])?;
     let report = run_analysis(&options, &settings, args.input.jobs).map_err(one)?;
-    tell(|out| output::write_notes(&report, out));
+    tell(|out| output::write_notes(&report.notes, out));
     Ok((options, report))
 }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use crate::analysis::Report;
-use crate::diagnostic::NoteKind;
+use crate::diagnostic::{Note, NoteKind};
 use crate::output::in_line;
 
-/// Writes the notes of `report`, one line each.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    for note in &report.notes {
+/// Writes the notes of a run, one line each.
+pub fn write(notes: &[Note], out: &mut dyn Write) -> io::Result<()> {
+    for note in notes {
         let (word, color) = match note.kind.is_failure() {
             true => ("error", AnsiColor::Red),
             false => ("note", AnsiColor::Cyan),

@@ -1,23 +1,75 @@
 //! What a filter does with the request and the response that it is given: a filter is a function
-//! from handler to handler, and is judged by the body of the handler that it returns, never by its
-//! name.
+//! from handler to handler, and is judged by the body of the handler that it makes, never by its
+//! name. What a library's filter does is the catalog's to say.
 
-use crate::catalog::{Filter, Part, Share, TypeRole};
-use crate::flow::Step;
-use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type, TypeDecl};
+mod after;
+mod made;
+mod stash;
+
+use crate::catalog::{Effect as Touch, Filter, Part, Share, TypeRole};
+use crate::flow::{Step, StepId};
+use crate::index::{Builtin, Callee, LocalId, LocalKind};
 use crate::rules::FunctionCx;
-use crate::rules::handoff::{has_role, is_left_behind, runs_handler, variable};
+use crate::rules::handoff::{
+    goes_on_with_chain, has_role, is_handler, is_left_behind, runs_handler,
+};
+use crate::rules::sharing::{self, Sharing};
 use crate::source::Location;
-use crate::summary::{self, Act, At, BodyId, Function, Place, Read, Root};
-use crate::syntax::{ExprId, ExprKind, Symbol};
+use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root};
+use crate::syntax::{ExprId, ExprKind};
+
+pub use after::{HeaderRead, Told};
+pub use stash::Stash;
 
 /// What is known of a filter.
 #[derive(Clone, Debug, Default)]
 pub struct FilterFacts {
+    /// Where the knowledge is from.
+    pub known: Known,
+    /// What the inner handler gets of the request.
+    pub request: Given,
+    /// What the inner handler gets of the response writer.
+    pub writer: Given,
     /// It runs the inner handler in a goroutine, and may leave before that has finished.
     pub hands_off: Option<HandsOff>,
     /// It puts its response writer where the inner side can reach it by the request's context.
     pub stashes: Option<Stash>,
+    /// Where it reads the header map of its request after the inner handler has returned.
+    pub reads_after: Vec<HeaderRead>,
+    /// Where it changes the header map of the request.
+    pub changes_request: Option<Location>,
+    /// Where it touches the response before the inner handler runs.
+    pub answers_before: Option<Location>,
+    /// Where it touches the response after that has returned.
+    pub answers_after: Option<Location>,
+    /// Whether it recovers panics of the inner handler.
+    pub recovers: bool,
+}
+
+/// Where the knowledge of a filter is from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing is known.
+    #[default]
+    Nothing,
+    /// From the catalog.
+    Catalog,
+    /// From the body of its handler, which starts here.
+    Body(Location),
+}
+
+/// What an inner handler gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Given {
+    /// That is not known, or nothing, as where there is no inner handler.
+    #[default]
+    Unknown,
+    /// What the filter got.
+    Same,
+    /// A copy that shares the maps of what the filter got; a request with another context.
+    Derived,
+    /// Something of its own.
+    Own,
 }
 
 /// Where a filter hands off.
@@ -25,251 +77,257 @@ pub struct FilterFacts {
 pub struct HandsOff {
     /// The goroutine; `None` for a library's filter.
     pub at: Option<Location>,
+    /// What the goroutine shares of the request with the filters outside; `None` if nothing is
+    /// known to be shared.
+    pub request: Option<Sharing>,
 }
 
-/// Where a filter puts its writer away.
-#[derive(Clone, Copy, Debug)]
-pub struct Stash {
-    /// Where it becomes a part of the context; `None` for a library's filter.
-    pub at: Option<Location>,
-    /// Where it is used later.
-    pub used: Option<Location>,
-}
-
-/// How many functions are followed from a filter to the handler that it returns.
-const MAX_DEPTH: u32 = 4;
-
-/// What the filter that a call makes does.
-pub fn of_call(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> FilterFacts {
-    let callee = function.info.callee(call);
-    let facts = summary::facts(cx.catalog(), function.index, callee);
-    if let Some(filter) = facts.in_force::<Filter>(cx.versions()) {
-        return FilterFacts {
-            hands_off: filter.hands_off.then_some(HandsOff { at: None }),
-            stashes: (filter.writer == Share::Stashed).then_some(Stash { at: None, used: None }),
-        };
+/// What the filter does that `value` is or gives: a call that is given the inner handler, or a
+/// function from handler to handler.
+pub fn of_value(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    value: ExprId,
+) -> FilterFacts {
+    if let Some(filter) = made::in_catalog::<Filter>(cx, function, value) {
+        return of_catalog(filter);
     }
-    match callee {
-        Callee::Func(func) => of_function(cx, *func, MAX_DEPTH),
-        _ => FilterFacts::default(),
-    }
-}
-
-/// What the filter does that a function makes.
-fn of_function(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> FilterFacts {
     let mut known = FilterFacts::default();
-    let Some(rest) = depth.checked_sub(1) else { return known };
-    let Some(read) = cx.summaries().read(func) else { return known };
-    let function = &read.function;
-    let own = FunctionCx { func, ..*cx };
-    for effect in &read.effects(BodyId::OWN).effects {
-        let Act::Returned(0) = effect.act else { continue };
-        let found = match effect.place.root {
-            Root::Made(made) if effect.place.path.is_empty() => {
-                match function.body_of_literal(made) {
-                    Some(body) => of_body(&own, &read, body),
-                    None => of_type(&own, function.info.type_of(made), rest),
-                }
-            }
-            Root::Call(call, 0) if effect.place.path.is_empty() => {
-                match function.info.callee(call) {
-                    Callee::Func(inner) => of_function(&own, *inner, rest),
-                    _ => FilterFacts::default(),
-                }
-            }
-            _ => FilterFacts::default(),
-        };
-        known.hands_off = known.hands_off.or(found.hands_off);
-        known.stashes = known.stashes.or(found.stashes);
+    for made in made::handlers(cx, function, at, value) {
+        known.merge(of_body(&FunctionCx { func: made.func, ..*cx }, &made.read, made.body));
     }
     known
 }
 
-/// What a type does whose values are handlers.
-fn of_type(cx: &FunctionCx<'_>, ty: &Type, depth: u32) -> FilterFacts {
-    let path = cx.index().package(cx.func.package).path;
-    let pointer = ty.strip_pointer().clone().pointer();
-    let method = cx.index().lookup(&pointer, Symbol::new("ServeHTTP"), path);
-    let (Def::Method(func, _), true) = (method, depth > 0) else { return FilterFacts::default() };
-    match cx.summaries().read(func) {
-        Some(read) => of_body(&FunctionCx { func, ..*cx }, &read, BodyId::OWN),
-        None => FilterFacts::default(),
+fn of_catalog(filter: &Filter) -> FilterFacts {
+    let given = |share| match share {
+        Share::Shared | Share::Stashed => Given::Same,
+        Share::Isolated => Given::Own,
+    };
+    let shared = (filter.request != Share::Isolated).then_some(Sharing::Shallow);
+    FilterFacts {
+        known: Known::Catalog,
+        request: given(filter.request),
+        writer: given(filter.writer),
+        hands_off: filter.hands_off.then_some(HandsOff { at: None, request: shared }),
+        stashes: (filter.writer == Share::Stashed).then_some(Stash { at: None, used: None }),
+        reads_after: filter.reads_header_after.then(HeaderRead::of_library).into_iter().collect(),
+        recovers: filter.recovers,
+        ..FilterFacts::default()
+    }
+}
+
+impl FilterFacts {
+    /// Adds what another handler does that the same filter may make.
+    fn merge(&mut self, other: FilterFacts) {
+        if self.known == Known::Nothing {
+            *self = other;
+            return;
+        }
+        self.request = self.request.of_either(other.request);
+        self.writer = self.writer.of_either(other.writer);
+        self.hands_off = self.hands_off.or(other.hands_off);
+        self.stashes = self.stashes.or(other.stashes);
+        self.reads_after.extend(other.reads_after);
+        self.changes_request = self.changes_request.or(other.changes_request);
+        self.answers_before = self.answers_before.or(other.answers_before);
+        self.answers_after = self.answers_after.or(other.answers_after);
+        self.recovers |= other.recovers;
+    }
+}
+
+impl Given {
+    /// What is given where it may be either; what is shared on one path is shared.
+    fn of_either(self, other: Given) -> Given {
+        match (self, other) {
+            (Given::Unknown, known) | (known, Given::Unknown) => known,
+            (Given::Derived, _) | (_, Given::Derived) => Given::Derived,
+            (a, b) if a == b => a,
+            _ => Given::Same,
+        }
     }
 }
 
 /// What the body of a handler does.
 fn of_body(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> FilterFacts {
     let function = &read.function;
-    let hands_off = read
-        .effects(body)
-        .spawns
-        .iter()
-        .find(|spawn| is_left_behind(read, spawn) && runs_handler(cx, function, spawn))
-        .map(|spawn| HandsOff {
-            at: Some(cx.location(function.step(spawn.at).span(function.file))),
-        });
-    FilterFacts { hands_off, stashes: stash(cx, read, body) }
-}
-
-/// Where the body puts its writer into a context: itself, or as a field of something whose methods
-/// write the response.
-fn stash(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> Option<Stash> {
-    let function = &read.function;
-    let writer = writer_of(cx, function, body)?;
-    let cfg = &function.body(body).cfg;
-    cfg.steps().find_map(|step| {
-        let at = At { body, step };
-        let Step::Call(call) = cfg.step(step) else { return None };
-        let ExprKind::Call { args, .. } = &function.file.expr(call).kind else { return None };
-        if !gives_context(function.info.type_of(call)) {
-            return None;
+    let parameters = Parameters::of(cx, function, body);
+    let next = next_calls(cx, function, body);
+    let mut facts = FilterFacts {
+        known: Known::Body(cx.location(function.file.stmt(function.body(body).block).span)),
+        hands_off: hands_off(cx, read, body),
+        stashes: parameters.writer.and_then(|writer| stash::find(cx, read, body, writer)),
+        reads_after: after::reads(cx, read, body, &parameters, &next),
+        recovers: recovers(read, body),
+        ..FilterFacts::default()
+    };
+    for &(_, call) in &next {
+        let (writer, request) = given(cx, function, body, call, &parameters);
+        facts.writer = facts.writer.of_either(writer);
+        facts.request = facts.request.of_either(request);
+    }
+    for effect in &read.effects(body).effects {
+        let place = || Some(cx.location(function.step(effect.at).span(function.file)));
+        if changes_request(effect, function, &parameters) {
+            facts.changes_request = facts.changes_request.or_else(place);
         }
-        let used = args.iter().find_map(|&arg| stashed(cx, function, at, arg, writer))?;
-        Some(Stash { at: Some(cx.location(function.file.expr(call).span)), used })
-    })
+        if answers(effect, function, &parameters) {
+            let cfg = &function.body(body).cfg;
+            let step = effect.at.step;
+            if next.iter().any(|&(next, _)| next != step && cfg.reaches(step, next)) {
+                facts.answers_before = facts.answers_before.or_else(place);
+            } else if next.iter().any(|&(next, _)| next != step && cfg.reaches(next, step)) {
+                facts.answers_after = facts.answers_after.or_else(place);
+            }
+        }
+    }
+    facts
 }
 
-/// The parameter of a body that is the response writer.
-fn writer_of(cx: &FunctionCx<'_>, function: &Function<'_>, body: BodyId) -> Option<LocalId> {
-    let literal = function.body(body).literal;
-    let found = function.info.locals().iter().position(|local| {
-        local.owner == literal
-            && matches!(local.kind, LocalKind::Param(_))
-            && has_role(cx, &local.ty, TypeRole::ResponseWriter)
-    })?;
-    Some(LocalId(found as u32))
+/// The parameters of a handler.
+struct Parameters {
+    writer: Option<LocalId>,
+    request: Option<LocalId>,
 }
 
-fn gives_context(ty: &Type) -> bool {
-    match ty {
-        Type::Tuple(results) => results.iter().any(Type::is_context),
-        other => other.is_context(),
+impl Parameters {
+    fn of(cx: &FunctionCx<'_>, function: &Function<'_>, body: BodyId) -> Parameters {
+        let literal = function.body(body).literal;
+        let find = |role: TypeRole| {
+            let found = function.info.locals().iter().position(|local| {
+                local.owner == literal
+                    && matches!(local.kind, LocalKind::Param(_))
+                    && has_role(cx, &local.ty, role)
+            })?;
+            Some(LocalId(found as u32))
+        };
+        Parameters { writer: find(TypeRole::ResponseWriter), request: find(TypeRole::Request) }
     }
 }
 
-/// Whether an argument is the writer, or holds it and writes through it later: then where.
-fn stashed(
+/// The place of a parameter.
+fn place_of(function: &Function<'_>, parameter: LocalId) -> Option<Place> {
+    let local = function.info.local(parameter);
+    match (local.kind, local.owner) {
+        (LocalKind::Param(index), None) => Some(Place::root(Root::Param(index))),
+        (LocalKind::Param(index), Some(literal)) => {
+            Some(Place::root(Root::LiteralParam(literal, index)))
+        }
+        _ => None,
+    }
+}
+
+fn is_of(function: &Function<'_>, place: &Place, parameter: Option<LocalId>) -> bool {
+    let own = parameter.and_then(|parameter| place_of(function, parameter));
+    own.is_some_and(|own| place.is_within(&own))
+}
+
+/// The calls of a body that run the inner handler, which is a value that was given and no function
+/// of known name.
+fn next_calls(cx: &FunctionCx<'_>, function: &Function<'_>, body: BodyId) -> Vec<(StepId, ExprId)> {
+    let cfg = &function.body(body).cfg;
+    cfg.steps()
+        .filter_map(|step| {
+            let Step::Call(call) = cfg.step(step) else { return None };
+            runs_next(cx, function, call).then_some((step, call))
+        })
+        .collect()
+}
+
+fn runs_next(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return false };
+    let is_next = |expr: ExprId| match function.file.expr(function.file.unparen(expr)).kind {
+        ExprKind::Selector { name, .. } => name.name.as_str() == "Next",
+        _ => false,
+    };
+    match function.info.callee(call) {
+        Callee::InterfaceMethod(_) | Callee::Value(_) | Callee::Unknown { .. } => {
+            is_handler(cx, function, callee) || goes_on_with_chain(cx, function, call)
+        }
+        // `handler.ServeHTTP` of a `http.HandlerFunc`.
+        Callee::Func(func) => {
+            let name = cx.index().func(*func).qualified;
+            let of_library = cx.summaries().of(*func).is_none();
+            of_library && name.name.as_str() == "ServeHTTP" && is_handler(cx, function, callee)
+                || is_next(callee) && goes_on_with_chain(cx, function, call)
+        }
+        Callee::External(_) => is_next(callee) && goes_on_with_chain(cx, function, call),
+        _ => false,
+    }
+}
+
+/// What a call of the inner handler is given: of the response, and of the request.
+fn given(
     cx: &FunctionCx<'_>,
     function: &Function<'_>,
-    at: At,
-    arg: ExprId,
-    writer: LocalId,
-) -> Option<Option<Location>> {
-    if variable(function, arg) == Some(writer) {
-        return Some(None);
-    }
-    let own = function.places_of_local(at, writer).only()?.clone();
-    for place in function.places(at, arg).list {
-        let (ty, field) = match place.root {
-            Root::Made(made) => (function.info.type_of(made), holds(function, at, made, &own)?),
-            Root::Call(call, 0) => {
-                let ExprKind::Call { args, .. } = &function.file.expr(call).kind else { continue };
-                let given = args.iter().any(|&arg| variable(function, arg) == Some(writer));
-                if !given {
-                    continue;
-                }
-                (function.info.type_of(call), None)
-            }
-            _ => continue,
-        };
-        if let Some(used) = writes_through(cx, ty, field) {
-            return Some(Some(used));
-        }
-    }
-    None
+    body: BodyId,
+    call: ExprId,
+    parameters: &Parameters,
+) -> (Given, Given) {
+    let ExprKind::Call { args, .. } = &function.file.expr(call).kind else {
+        return (Given::Unknown, Given::Unknown);
+    };
+    let [writer, request] = args[..] else { return (Given::Same, Given::Same) };
+    let Some(step) = function.body(body).cfg.step_of_expr(call) else {
+        return (Given::Unknown, Given::Unknown);
+    };
+    let places = function.places(At { body, step }, writer);
+    let own = parameters.writer.and_then(|writer| place_of(function, writer));
+    let writer = match own {
+        Some(own) if places.only() == Some(&own) => Given::Same,
+        Some(own) if places.may_be(&own) => Given::Derived,
+        _ => Given::Own,
+    };
+    let request = match sharing::callers_request(cx, function, request) {
+        Some((_, Sharing::Same)) => Given::Same,
+        Some((_, Sharing::Shallow)) => Given::Derived,
+        None if sharing::is_deep_copy(cx, function, request) => Given::Own,
+        None => Given::Unknown,
+    };
+    (writer, request)
 }
 
-/// The field of a composite literal that holds the writer; `None` within if it has no name.
-fn holds(function: &Function<'_>, at: At, made: ExprId, writer: &Place) -> Option<Option<Symbol>> {
-    let ExprKind::CompositeLit { elements, .. } = &function.file.expr(made).kind else {
-        return None;
-    };
-    elements.iter().find_map(|element| {
-        if !function.places(at, element.value).may_be(writer) {
-            return None;
-        }
-        Some(element.key.and_then(|key| match function.file.expr(key).kind {
-            ExprKind::Ident(name) => Some(name),
-            _ => None,
-        }))
+/// Where the body starts a goroutine with the inner handler that it may leave behind.
+fn hands_off(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> Option<HandsOff> {
+    let function = &read.function;
+    let spawns = &read.effects(body).spawns;
+    let spawn = spawns
+        .iter()
+        .find(|spawn| is_left_behind(read, spawn) && runs_handler(cx, function, spawn))?;
+    Some(HandsOff {
+        at: Some(cx.location(function.step(spawn.at).span(function.file))),
+        request: sharing::of_goroutine(cx, function, spawn),
     })
 }
 
-/// The methods of response writers: that a writer has a writer below says nothing of who calls it.
-const OF_WRITERS: [&str; 9] = [
-    "Header",
-    "Write",
-    "WriteHeader",
-    "WriteString",
-    "Flush",
-    "FlushError",
-    "Hijack",
-    "Push",
-    "ReadFrom",
-];
+/// Whether an effect changes the header map of the request.
+fn changes_request(effect: &Effect, function: &Function<'_>, parameters: &Parameters) -> bool {
+    let writes =
+        matches!(effect.act, Act::Touched(Part::RequestHeader | Part::Header, Touch::Write));
+    writes && is_of(function, &effect.place, parameters.request)
+}
 
-/// Where a method of the type, other than those that make it a response writer itself, writes a
-/// response through a field of it.
-fn writes_through(cx: &FunctionCx<'_>, ty: &Type, field: Option<Symbol>) -> Option<Location> {
-    let named = ty.named()?;
-    let TypeDecl::Global(object) = named.decl else { return None };
-    let methods = cx.index().package(object.package).methods(named.name);
-    let others = methods.filter(|method| !OF_WRITERS.contains(&method.name.as_str()));
-    others.into_iter().find_map(|method| {
-        let read = cx.summaries().read(method.id)?;
-        let function = &read.function;
-        function.bodies().find_map(|body| {
-            read.effects(body).effects.iter().find_map(|effect| {
-                let through = effect.place.root == Root::Receiver
-                    && match (effect.place.path.first(), field) {
-                        (Some(first), Some(field)) => *first == field,
-                        (first, None) => first.is_some(),
-                        _ => false,
-                    };
-                let writes =
-                    matches!(effect.act, Act::Touched(Part::Response | Part::ResponseHeader, _));
-                let span = function.step(effect.at).span(function.file);
-                (through && writes).then_some(Location { file: function.file_id, span })
-            })
+/// Whether an effect touches the response, itself.
+fn answers(effect: &Effect, function: &Function<'_>, parameters: &Parameters) -> bool {
+    matches!(effect.act, Act::Touched(Part::Response | Part::ResponseHeader, _))
+        && effect.mode < Mode::Spawned
+        && is_of(function, &effect.place, parameters.writer)
+}
+
+/// Whether the body defers a literal that recovers.
+fn recovers(read: &Read<'_>, body: BodyId) -> bool {
+    let function = &read.function;
+    let is_recover =
+        |call: ExprId| matches!(function.info.callee(call), Callee::Builtin(Builtin::Recover));
+    let cfg = &function.body(body).cfg;
+    cfg.steps().any(|step| {
+        let Step::Defer(_) = cfg.step(step) else { return false };
+        let Some(call) = cfg.step(step).call(function.file) else { return false };
+        let Callee::Literal(literal) = function.info.callee(call) else { return false };
+        function.body_of_literal(*literal).is_some_and(|body| {
+            let cfg = &function.body(body).cfg;
+            cfg.steps().any(|step| matches!(cfg.step(step), Step::Call(call) if is_recover(call)))
         })
     })
-}
-
-/// The calls of filters that an expression is made of, innermost first, and the variable that the
-/// innermost one is given.
-pub fn unfold(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    expr: ExprId,
-) -> (Option<LocalId>, Vec<ExprId>) {
-    let mut calls = Vec::new();
-    let mut inner = function.file.unparen(expr);
-    loop {
-        if let Some(local) = variable(function, inner) {
-            calls.reverse();
-            return (Some(local), calls);
-        }
-        let next = match &function.file.expr(inner).kind {
-            ExprKind::Call { args, .. } => {
-                if !is_conversion(function, inner) {
-                    calls.push(inner);
-                }
-                args.iter().copied().find(|&arg| is_handler_value(cx, function, arg))
-            }
-            _ => None,
-        };
-        let Some(next) = next else { break };
-        inner = function.file.unparen(next);
-    }
-    calls.reverse();
-    (None, calls)
-}
-
-fn is_conversion(function: &Function<'_>, call: ExprId) -> bool {
-    matches!(function.info.callee(call), Callee::Conversion(_))
-}
-
-/// Whether the value of an expression is a handler.
-pub fn is_handler_value(cx: &FunctionCx<'_>, function: &Function<'_>, expr: ExprId) -> bool {
-    has_role(cx, function.info.type_of(expr), TypeRole::Handler)
 }

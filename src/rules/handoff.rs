@@ -87,26 +87,34 @@ pub fn is_left_behind(read: &Read<'_>, spawn: &Spawn) -> bool {
 /// Whether the goroutine calls a handler: with a response writer and a request, or with the one
 /// value that stands for both.
 pub fn runs_handler(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> bool {
-    let file = function.file;
-    file.descendants(Node::Expr(spawn.call)).any(|node| {
+    function.file.descendants(Node::Expr(spawn.call)).any(|node| {
         let Node::Expr(call) = node else { return false };
-        let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
-        is_handler(cx, function, callee) || goes_on_with_chain(cx, function, callee)
+        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return false };
+        is_handler(cx, function, callee) || goes_on_with_chain(cx, function, call)
     })
 }
 
-/// Whether this function value takes, as its parameter or receiver, one value that is both request
-/// and response of a pool, as the handlers of web frameworks do.
-fn goes_on_with_chain(cx: &FunctionCx<'_>, function: &Function<'_>, callee: ExprId) -> bool {
-    let ty = function.index.underlying(function.info.type_of(callee));
-    let Type::Func(signature) = ty else { return false };
-    if let [only] = &signature.params[..] {
-        return has_role(cx, only, TypeRole::Pooled) && has_role(cx, only, TypeRole::Request);
+/// Whether a call gives the one value that is both request and response of a pool to what comes
+/// next, as the handlers of web frameworks do: as its parameter, or as the receiver of `Next`.
+pub fn goes_on_with_chain(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let ExprKind::Call { callee, args, .. } = &function.file.expr(call).kind else { return false };
+    if let ExprKind::Selector { base, name } =
+        function.file.expr(function.file.unparen(*callee)).kind
+        && name.name.as_str() == "Next"
+        && has_role(cx, function.info.type_of(base), TypeRole::Pooled)
+    {
+        return true;
     }
-    match function.file.expr(function.file.unparen(callee)).kind {
-        ExprKind::Selector { base, name } => {
-            name.name.as_str() == "Next"
-                && has_role(cx, function.info.type_of(base), TypeRole::Pooled)
+    let stands_for_both =
+        |ty: &Type| has_role(cx, ty, TypeRole::Pooled) && has_role(cx, ty, TypeRole::Request);
+    let ty = function.info.type_of(*callee);
+    match (function.index.underlying(ty), &args[..]) {
+        (Type::Func(signature), _) => {
+            matches!(&signature.params[..], [only] if stands_for_both(only))
+        }
+        // The package that declares the type need not be there.
+        (_, [only]) => {
+            has_role(cx, ty, TypeRole::Handler) && stands_for_both(function.info.type_of(*only))
         }
         _ => false,
     }

@@ -1,5 +1,8 @@
 //! `header-after-handoff`: a function gives its response writer to a goroutine, stops waiting for
-//! it, and writes the response itself.
+//! it, and writes the response itself; or a filter that stands outside of one that does such a thing
+//! with the request reads the request's header map after that has returned.
+
+mod outside;
 
 use crate::catalog::Part;
 use crate::diagnostic::{Finding, Label, Role};
@@ -18,6 +21,11 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    of_goroutines(cx, findings);
+    outside::check(cx, findings);
+}
+
+fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if !holds_any(cx, &["go ", "go\t"]) || !holds_any(cx, &["select"]) {
         return;
     }

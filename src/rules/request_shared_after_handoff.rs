@@ -1,20 +1,18 @@
 //! `request-shared-after-handoff`: a filter runs the inner handler in a goroutine, can leave
 //! without it, and gave it the very request that the filters outside still hold.
 //!
-//! What makes a copy, and how deep it goes, is the catalog's; whether the function waits for its
-//! goroutine is the summary's.
+//! What the two requests share is told by [`sharing`](crate::rules::sharing); whether the function
+//! waits for its goroutine is the summary's.
 
-use crate::catalog::{Copying, Depth, TypeRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Exit, Path, PathEnd};
-use crate::index::{Callee, Def, LocalId, LocalKind};
-use crate::rules::handoff::{
-    go_keyword, has_role, is_handler, variable, waits_for_something, way_out,
-};
+use crate::index::Def;
+use crate::rules::handoff::{go_keyword, variable, waits_for_something, way_out};
+use crate::rules::sharing::{Handoff, Sharing, served};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
-use crate::summary::{self, Function, Read, Source, Spawn};
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::summary::{Function, Read, Spawn};
+use crate::syntax::{ExprKind, Node};
 
 pub const RULE: Rule = Rule {
     page: include_str!("../../rules/request-shared-after-handoff.md"),
@@ -41,111 +39,6 @@ fn check_spawn(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Option<Fi
     }
     let handoff = served(cx, function, spawn)?;
     Some(finding(cx, function, spawn, leaves, &handoff))
-}
-
-/// The inner handler's call in the goroutine.
-struct Handoff {
-    call: ExprId,
-    /// The argument that is the request.
-    request: ExprId,
-    /// The filter's parameter that it comes from.
-    parameter: LocalId,
-    sharing: Sharing,
-}
-
-/// How much of the caller's request the goroutine holds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sharing {
-    /// The request itself.
-    Same,
-    /// A copy with the same header map.
-    Shallow,
-}
-
-/// The call of a handler with the filter's own request, anywhere in the goroutine.
-fn served(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> Option<Handoff> {
-    let file = function.file;
-    for node in file.descendants(Node::Expr(spawn.call)) {
-        let Node::Expr(call) = node else { continue };
-        let ExprKind::Call { callee, args, .. } = &file.expr(call).kind else { continue };
-        let [_, request] = args[..] else { continue };
-        let serves = match function.info.callee(call) {
-            // What the method of a type does with the request is known only of the run's own.
-            Callee::Func(func) => cx.summaries().of(*func).is_some(),
-            Callee::External(_) | Callee::Unknown { .. } => false,
-            _ => true,
-        };
-        if !serves || !is_handler(cx, function, *callee) {
-            continue;
-        }
-        if let Some((parameter, sharing)) = callers_request(cx, function, request) {
-            return Some(Handoff { call, request, parameter, sharing });
-        }
-    }
-    None
-}
-
-/// How many variables are followed from the goroutine's request to the filter's parameter.
-const MAX_VARIABLES: usize = 4;
-
-/// The parameter that a request comes from, if all that it can be is the caller's request: what
-/// was given, or what a function made of it that is not known to copy the header map.
-fn callers_request(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    request: ExprId,
-) -> Option<(LocalId, Sharing)> {
-    let mut local = variable(function, request)?;
-    let mut sharing = Sharing::Same;
-    for _ in 0..MAX_VARIABLES {
-        let is_parameter = matches!(function.info.local(local).kind, LocalKind::Param(_));
-        let mut before = None;
-        for definition in function.definitions_of(local) {
-            let (from, how) = match definition.source {
-                Source::Given => continue,
-                Source::Expr(value) | Source::Result(value, _) => made_of(cx, function, value)?,
-                _ => return None,
-            };
-            sharing = sharing.max(how);
-            if from != local && before.replace(from).is_some_and(|other| other != from) {
-                return None;
-            }
-        }
-        match before {
-            None if is_parameter => return Some((local, sharing)),
-            Some(from) if !is_parameter => local = from,
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// The variable whose request `value` is, or is made of, and what the two share.
-fn made_of(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    value: ExprId,
-) -> Option<(LocalId, Sharing)> {
-    let file = function.file;
-    let value = file.unparen(value);
-    let ExprKind::Call { callee, args, .. } = &file.expr(value).kind else {
-        return Some((variable(function, value)?, Sharing::Same));
-    };
-    let facts = summary::facts(cx.catalog(), function.index, function.info.callee(value));
-    if let Some(copying) = facts.in_force::<Copying>(cx.versions()) {
-        let ExprKind::Selector { base, .. } = file.expr(file.unparen(*callee)).kind else {
-            return None;
-        };
-        return match copying.depth {
-            Depth::Shallow => Some((variable(function, base)?, Sharing::Shallow)),
-            Depth::Deep | Depth::Detached => None,
-        };
-    }
-    let mut requests = args
-        .iter()
-        .filter_map(|&arg| variable(function, arg))
-        .filter(|&local| has_role(cx, &function.info.local(local).ty, TypeRole::Request));
-    Some((requests.next_back()?, Sharing::Same))
 }
 
 fn finding(

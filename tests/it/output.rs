@@ -392,7 +392,7 @@ fn notes_and_the_summary_name_what_was_left_out() {
         ..Report::default()
     };
     check(
-        output::write_notes,
+        |report, out| output::write_notes(&report.notes, out),
         &report,
         "note: a.go:3:1: syntax error\nerror: b\\n.go: permission denied\nnote: c.go: 5 MiB\n",
     );
