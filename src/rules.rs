@@ -33,7 +33,7 @@ mod request_shared_after_handoff;
 pub mod scene;
 pub mod selection;
 mod shared_after_timeout;
-pub mod sharing;
+mod sharing;
 mod signal_notify_unbuffered;
 mod stop_bound_too_early;
 pub mod stuck;

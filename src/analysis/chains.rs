@@ -9,7 +9,6 @@ use crate::index::{Func, Index};
 use crate::project::{PackageId, Snapshot};
 use crate::rules::chain::{self, Chain, Kind, Link};
 use crate::rules::filter::{FilterFacts, Given, HeaderRead, Known};
-use crate::rules::sharing::Sharing;
 use crate::rules::{FunctionCx, PackageCx, registry};
 use crate::source::Location;
 use crate::summary::Summaries;
@@ -149,11 +148,11 @@ fn place(snapshot: &Snapshot, location: Location) -> Place {
 }
 
 fn row(link: &Link, known: &FilterFacts, place: &dyn Fn(Location) -> Place) -> FilterRow {
-    let given = |given, own| match given {
+    let given = |given| match given {
         Given::Unknown => None,
         Given::Same => Some("same"),
         Given::Derived => Some("derived"),
-        Given::Own => Some(own),
+        Given::Own => Some("own"),
     };
     FilterRow {
         name: link.name.clone(),
@@ -164,8 +163,8 @@ fn row(link: &Link, known: &FilterFacts, place: &dyn Fn(Location) -> Place) -> F
             _ => None,
         },
         known: known.known != Known::Nothing,
-        request: given(known.request, "own"),
-        writer: given(known.writer, "own"),
+        request: given(known.request),
+        writer: given(known.writer),
         facts: facts(known, place),
     }
 }
@@ -176,12 +175,18 @@ fn facts(known: &FilterFacts, place: &dyn Fn(Location) -> Place) -> Vec<Fact> {
         facts.push(Fact { id, told, at: at.map(place) });
     };
     if let Some(hands_off) = known.hands_off {
-        let told = match hands_off.request {
-            Some(Sharing::Same) => "hands off, with the same request",
-            Some(Sharing::Shallow) => "hands off, with a request of the same header map",
-            None => "hands off, with a request of its own",
+        let request = match hands_off.request {
+            Given::Same => "the same request",
+            Given::Derived => "a request with the same header map",
+            Given::Own => "a request of its own",
+            Given::Unknown => "a request that is not known",
         };
-        add("hands-off", told.to_owned(), hands_off.at);
+        let writer = match hands_off.writer {
+            Given::Same => "the same writer",
+            Given::Derived | Given::Own => "a writer of its own",
+            Given::Unknown => "a writer that is not known",
+        };
+        add("hands-off", format!("hands off, with {request} and {writer}"), hands_off.at);
     }
     if let Some(stash) = known.stashes {
         add("stashes-writer", "keeps its writer in the context".to_owned(), stash.at);

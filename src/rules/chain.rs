@@ -15,9 +15,9 @@ use crate::index::{FuncId, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::filter::{self, FilterFacts};
 use crate::rules::scene::holds_any;
-use crate::source::Location;
+use crate::source::{Location, Span};
 use crate::summary::{At, BodyId, Function};
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{ExprId, ExprKind, StmtKind};
 
 /// Filters that a request passes one after the other.
 pub struct Chain {
@@ -29,6 +29,8 @@ pub struct Chain {
     pub links: Vec<Link>,
     /// The variable that the innermost filter is given.
     start: Option<LocalId>,
+    /// What the innermost filter is given, and where.
+    innermost: Option<(At, ExprId)>,
     /// Whether the function returns it.
     returned: bool,
 }
@@ -49,6 +51,8 @@ pub struct Link {
     pub name: String,
     /// The code that is the filter, or makes it.
     pub at: Location,
+    /// The assignment that applies it, where there is one of its own; else the same.
+    pub statement: Location,
     /// Whether there are ways through the function on which it is left out.
     pub conditional: bool,
     /// The calls on the way to it, from the function that was asked about on: the last one is its
@@ -83,14 +87,23 @@ impl Chain {
     pub fn facts(&self, cx: &FunctionCx<'_>) -> Vec<FilterFacts> {
         self.links.iter().map(|link| link.facts(cx)).collect()
     }
+
+    /// What the handler does that the innermost filter is given, with its code.
+    pub fn innermost(&self, cx: &FunctionCx<'_>) -> Option<(&str, FilterFacts)> {
+        let (at, value) = self.innermost?;
+        let read = cx.summaries().read(cx.func)?;
+        Some((self.handler.as_deref()?, filter::of_value(cx, &read.function, at, value)))
+    }
 }
 
 impl Link {
     fn new(cx: &FunctionCx<'_>, function: &Function<'_>, at: At, value: ExprId) -> Link {
-        let span = function.file.expr(value).span;
+        let place = |span| Location { file: function.file_id, span };
+        let own = function.file.expr(value).span;
         Link {
             name: name(function, value),
-            at: Location { file: function.file_id, span },
+            at: place(own),
+            statement: place(assignment(function, at, value).unwrap_or(own)),
             conditional: false,
             way: vec![(cx.func, at)],
             value,
@@ -116,25 +129,23 @@ impl Link {
         cfg.reaches(from.step, to.step) || cfg.reaches(to.step, from.step)
     }
 
-    /// The filter with the assignment that it stands in, where `function`, which was asked about,
-    /// has one for it.
-    pub fn statement(&self, function: &Function<'_>) -> Location {
-        match self.way[..] {
-            [(func, at)] if func == function.id => match function.step(at) {
-                Step::Assign(stmt) => {
-                    Location { file: self.at.file, span: function.file.stmt(stmt).span }
-                }
-                _ => self.at,
-            },
-            _ => self.at,
-        }
-    }
-
     /// As a part of the chain of a function that calls the builder of this one.
     fn called_from(mut self, func: FuncId, at: At, conditional: bool) -> Link {
         self.way.insert(0, (func, at));
         self.conditional |= conditional;
         self
+    }
+}
+
+/// The assignment that a step is, if it assigns `value` alone.
+fn assignment(function: &Function<'_>, at: At, value: ExprId) -> Option<Span> {
+    let Step::Assign(stmt) = function.step(at) else { return None };
+    let stmt = function.file.stmt(stmt);
+    match &stmt.kind {
+        StmtKind::Assign { right, .. } | StmtKind::Define { right, .. } => {
+            (**right == [value]).then_some(stmt.span)
+        }
+        _ => None,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::rules::handoff::{
 use crate::rules::sharing::{self, Sharing};
 use crate::source::Location;
 use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root};
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{ExprId, ExprKind, Node};
 
 pub use after::{HeaderRead, Told};
 pub use stash::Stash;
@@ -77,9 +77,10 @@ pub enum Given {
 pub struct HandsOff {
     /// The goroutine; `None` for a library's filter.
     pub at: Option<Location>,
-    /// What the goroutine shares of the request with the filters outside; `None` if nothing is
-    /// known to be shared.
-    pub request: Option<Sharing>,
+    /// What the goroutine gets of the request.
+    pub request: Given,
+    /// What the goroutine gets of the response writer.
+    pub writer: Given,
 }
 
 /// What the filter does that `value` is or gives: a call that is given the inner handler, or a
@@ -94,7 +95,9 @@ pub fn of_value(
         return of_catalog(filter);
     }
     let mut known = FilterFacts::default();
-    for made in made::handlers(cx, function, at, value) {
+    let (made, of_libraries) = made::handlers(cx, function, at, value);
+    of_libraries.into_iter().for_each(|filter| known.merge(of_catalog(filter)));
+    for made in made {
         known.merge(of_body(&FunctionCx { func: made.func, ..*cx }, &made.read, made.body));
     }
     known
@@ -105,12 +108,19 @@ fn of_catalog(filter: &Filter) -> FilterFacts {
         Share::Shared | Share::Stashed => Given::Same,
         Share::Isolated => Given::Own,
     };
-    let shared = (filter.request != Share::Isolated).then_some(Sharing::Shallow);
+    let request = match given(filter.request) {
+        Given::Same => Given::Derived,
+        other => other,
+    };
     FilterFacts {
         known: Known::Catalog,
         request: given(filter.request),
         writer: given(filter.writer),
-        hands_off: filter.hands_off.then_some(HandsOff { at: None, request: shared }),
+        hands_off: filter.hands_off.then_some(HandsOff {
+            at: None,
+            request,
+            writer: given(filter.writer),
+        }),
         stashes: (filter.writer == Share::Stashed).then_some(Stash { at: None, used: None }),
         reads_after: filter.reads_header_after.then(HeaderRead::of_library).into_iter().collect(),
         recovers: filter.recovers,
@@ -156,16 +166,21 @@ fn of_body(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> FilterFacts {
     let next = next_calls(cx, function, body);
     let mut facts = FilterFacts {
         known: Known::Body(cx.location(function.file.stmt(function.body(body).block).span)),
-        hands_off: hands_off(cx, read, body),
+        hands_off: hands_off(cx, read, body, &parameters),
         stashes: parameters.writer.and_then(|writer| stash::find(cx, read, body, writer)),
         reads_after: after::reads(cx, read, body, &parameters, &next),
         recovers: recovers(read, body),
         ..FilterFacts::default()
     };
-    for &(_, call) in &next {
-        let (writer, request) = given(cx, function, body, call, &parameters);
+    for &(step, call) in &next {
+        let at = At { body, step };
+        let (writer, request) = given(cx, function, at, call, &parameters);
         facts.writer = facts.writer.of_either(writer);
         facts.request = facts.request.of_either(request);
+    }
+    if let Some(hands_off) = facts.hands_off {
+        facts.writer = facts.writer.of_either(hands_off.writer);
+        facts.request = facts.request.of_either(hands_off.request);
     }
     for effect in &read.effects(body).effects {
         let place = || Some(cx.location(function.step(effect.at).span(function.file)));
@@ -261,7 +276,7 @@ fn runs_next(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool
 fn given(
     cx: &FunctionCx<'_>,
     function: &Function<'_>,
-    body: BodyId,
+    at: At,
     call: ExprId,
     parameters: &Parameters,
 ) -> (Given, Given) {
@@ -269,16 +284,7 @@ fn given(
         return (Given::Unknown, Given::Unknown);
     };
     let [writer, request] = args[..] else { return (Given::Same, Given::Same) };
-    let Some(step) = function.body(body).cfg.step_of_expr(call) else {
-        return (Given::Unknown, Given::Unknown);
-    };
-    let places = function.places(At { body, step }, writer);
-    let own = parameters.writer.and_then(|writer| place_of(function, writer));
-    let writer = match own {
-        Some(own) if places.only() == Some(&own) => Given::Same,
-        Some(own) if places.may_be(&own) => Given::Derived,
-        _ => Given::Own,
-    };
+    let writer = writer_given(function, at, writer, parameters);
     let request = match sharing::callers_request(cx, function, request) {
         Some((_, Sharing::Same)) => Given::Same,
         Some((_, Sharing::Shallow)) => Given::Derived,
@@ -288,17 +294,47 @@ fn given(
     (writer, request)
 }
 
+/// What a writer that is given on is to the one of the handler's parameters.
+fn writer_given(function: &Function<'_>, at: At, writer: ExprId, parameters: &Parameters) -> Given {
+    let own = parameters.writer.and_then(|writer| place_of(function, writer));
+    let places = function.places(at, writer);
+    match own {
+        Some(own) if places.only() == Some(&own) => Given::Same,
+        Some(own) if places.may_be(&own) => Given::Derived,
+        _ => Given::Own,
+    }
+}
+
 /// Where the body starts a goroutine with the inner handler that it may leave behind.
-fn hands_off(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> Option<HandsOff> {
+fn hands_off(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    body: BodyId,
+    parameters: &Parameters,
+) -> Option<HandsOff> {
     let function = &read.function;
     let spawns = &read.effects(body).spawns;
     let spawn = spawns
         .iter()
         .find(|spawn| is_left_behind(read, spawn) && runs_handler(cx, function, spawn))?;
-    Some(HandsOff {
-        at: Some(cx.location(function.step(spawn.at).span(function.file))),
-        request: sharing::of_goroutine(cx, function, spawn),
-    })
+    let file = function.file;
+    let below: Vec<Node> = file.descendants(Node::Expr(spawn.call)).collect();
+    let served = function.bodies().find_map(|body| {
+        let cfg = &function.body(body).cfg;
+        cfg.steps().find_map(|step| {
+            let call = cfg.step(step).call(file)?;
+            let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
+            let goes_on =
+                is_handler(cx, function, callee) || goes_on_with_chain(cx, function, call);
+            (goes_on && below.contains(&Node::Expr(call))).then_some((At { body, step }, call))
+        })
+    });
+    let (writer, request) = match served {
+        Some((at, call)) => given(cx, function, at, call, parameters),
+        None => (Given::Unknown, Given::Unknown),
+    };
+    let at = Some(cx.location(function.step(spawn.at).span(file)));
+    Some(HandsOff { at, request, writer })
 }
 
 /// Whether an effect changes the header map of the request.

@@ -6,29 +6,18 @@ use crate::rules::chain::{self, Chain, Kind, Link};
 use crate::rules::filter::{FilterFacts, HandsOff, Stash};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Location;
-use crate::summary::Function;
 
 pub const RULE: Rule =
     Rule { page: include_str!("../../rules/filter-order.md"), check: Check::Function(check) };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    let chains = chain::of_function(cx);
-    if chains.is_empty() {
-        return;
-    }
-    let Some(read) = cx.summaries().read(cx.func) else { return };
-    for chain in chains {
+    for chain in chain::of_function(cx) {
         let facts = chain.facts(cx);
-        findings.extend(check_chain(cx, &read.function, &chain, &facts));
+        findings.extend(check_chain(cx, &chain, &facts));
     }
 }
 
-fn check_chain(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    chain: &Chain,
-    facts: &[FilterFacts],
-) -> Vec<Finding> {
+fn check_chain(cx: &FunctionCx<'_>, chain: &Chain, facts: &[FilterFacts]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (outer, known) in facts.iter().enumerate() {
         let Some(stash) = known.stashes else { continue };
@@ -39,7 +28,7 @@ fn check_chain(
         });
         if let Some((inner, hands_off)) = inner {
             let outer = &chain.links[outer];
-            findings.push(finding(cx, function, chain.kind, outer, stash, inner, hands_off));
+            findings.push(finding(cx, chain.kind, outer, stash, inner, hands_off));
         }
     }
     findings
@@ -47,7 +36,6 @@ fn check_chain(
 
 fn finding(
     cx: &FunctionCx<'_>,
-    function: &Function<'_>,
     kind: Kind,
     outer: &Link,
     stash: Stash,
@@ -60,7 +48,7 @@ fn finding(
          timeout: that handler still finds the response writer of `{outer_name}` in the context, \
          and writes to it while the response is finished"
     );
-    let mut finding = cx.package.finding(outer.statement(function), "outside the handoff", message);
+    let mut finding = cx.package.finding(outer.statement, "outside the handoff", message);
     let mut label = |location: Location, role: Role, message: String| {
         finding.labels.push(Label { location, role, message });
     };

@@ -6,7 +6,7 @@
 use crate::catalog::{Copying, Depth, TypeRole};
 use crate::index::{Callee, LocalId, LocalKind};
 use crate::rules::FunctionCx;
-use crate::rules::handoff::{goes_on_with_chain, has_role, is_handler, variable};
+use crate::rules::handoff::{has_role, is_handler, variable};
 use crate::summary::{self, Function, Source, Spawn};
 use crate::syntax::{ExprId, ExprKind, Node};
 
@@ -52,23 +52,6 @@ pub fn served(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> Op
         }
     }
     None
-}
-
-/// What a goroutine that goes on with a handler shares of its function's request; `None` where
-/// nothing is known to be shared.
-pub fn of_goroutine(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    spawn: &Spawn,
-) -> Option<Sharing> {
-    if let Some(handoff) = served(cx, function, spawn) {
-        return Some(handoff.sharing);
-    }
-    let goes_on = function
-        .file
-        .descendants(Node::Expr(spawn.call))
-        .any(|node| matches!(node, Node::Expr(call) if goes_on_with_chain(cx, function, call)));
-    goes_on.then_some(Sharing::Same)
 }
 
 /// How many variables are followed from a request to the parameter that it comes from.

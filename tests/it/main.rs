@@ -4,6 +4,7 @@ mod harness;
 
 mod adopt;
 mod catalog;
+mod chain;
 mod cli;
 mod docs;
 mod editors;

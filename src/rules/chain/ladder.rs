@@ -15,6 +15,7 @@ use super::{Chain, Kind, Link, MAX_LINKS, built_by, list};
 struct Draft {
     start: Option<LocalId>,
     handler: Option<String>,
+    innermost: Option<(At, ExprId)>,
     links: Vec<(StepId, Vec<Link>)>,
 }
 
@@ -44,6 +45,7 @@ pub(super) fn chains(
         if known.is_none() {
             draft.start = start;
             draft.handler = inner.map(|inner| function.text(inner));
+            draft.innermost = inner.map(|inner| (at, inner));
         }
         for call in calls {
             if draft.links.len() < MAX_LINKS {
@@ -93,7 +95,8 @@ fn chain(function: &Function<'_>, body: BodyId, draft: Draft, returned: Option<S
     let cfg = &function.body(body).cfg;
     let end = returned.or(draft.links.last().map(|&(step, _)| step));
     let links = draft.links.into_iter().flat_map(|(step, links)| {
-        let left_out = end.is_some_and(|end| step != end && !cfg.dominates(step, end));
+        let left_out = end.is_some_and(|end| step != end && !cfg.dominates(step, end))
+            && !is_loop(function, cfg.step(step));
         links.into_iter().map(move |mut link| {
             link.conditional |= left_out;
             link
@@ -104,8 +107,17 @@ fn chain(function: &Function<'_>, body: BodyId, draft: Draft, returned: Option<S
         handler: draft.handler,
         links: links.collect(),
         start: draft.start,
+        innermost: draft.innermost,
         returned: returned.is_some(),
     }
+}
+
+/// Whether a step applies what a loop takes from a list: the list says what is left out.
+fn is_loop(function: &Function<'_>, step: Step) -> bool {
+    built_at(function, step).is_some_and(|(_, value)| {
+        let callee = function.info.callee(function.file.unparen(value));
+        matches!(callee, Callee::Value(value) if list::is_taken(function, *value))
+    })
 }
 
 /// The filters that one call applies, innermost first.

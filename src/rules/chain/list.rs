@@ -236,6 +236,11 @@ fn makes_handlers(cx: &FunctionCx<'_>, function: &Function<'_>, ty: &Type) -> bo
         if has_role(cx, given, TypeRole::Handler) && has_role(cx, made, TypeRole::Handler))
 }
 
+/// Whether a function value is taken from a slice in a loop.
+pub(super) fn is_taken(function: &Function<'_>, value: ExprId) -> bool {
+    taken_from(function, function.file.unparen(value)).is_some()
+}
+
 /// The slice that a function value is taken from in a loop, and what the first one in it becomes
 /// when each is given the handler so far.
 fn taken_from(function: &Function<'_>, value: ExprId) -> Option<(ExprId, Order)> {

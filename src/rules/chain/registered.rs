@@ -81,6 +81,7 @@ pub(super) fn chains(cx: &FunctionCx<'_>, function: &Function<'_>) -> Vec<Chain>
             handler: Some(router.text.split('@').next().unwrap_or_default().to_owned()),
             links: router.links,
             start: None,
+            innermost: None,
             returned: false,
         }
     });

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{Kind, TypeRole};
-use crate::index::{Callee, Def, FuncId, ObjectKind, Signature, Type};
+use crate::catalog::{Filter, Kind, TypeRole};
+use crate::index::{Callee, Def, FuncId, ObjectKind, QualifiedName, Signature, Type};
 use crate::rules::FunctionCx;
 use crate::rules::handoff::has_role;
 use crate::summary::{self, Act, At, BodyId, Function, Place, Read, Root};
@@ -65,21 +65,22 @@ pub fn in_catalog<'a, K: Kind>(
 }
 
 /// The handlers that `value` is or makes: a call that gives a handler or a filter, a function, a
-/// method, a literal.
+/// method, a literal; and what the catalog says of those that libraries make.
 pub fn handlers<'a>(
     cx: &FunctionCx<'a>,
     function: &Function<'_>,
     at: At,
     value: ExprId,
-) -> Vec<Made<'a>> {
-    let mut found = Search { cx: *cx, found: Vec::new() };
+) -> (Vec<Made<'a>>, Vec<&'a Filter>) {
+    let mut found = Search { cx: *cx, found: Vec::new(), of_libraries: Vec::new() };
     found.of_value(function, at, value, MAX_DEPTH);
-    found.found
+    (found.found, found.of_libraries)
 }
 
 struct Search<'a> {
     cx: FunctionCx<'a>,
     found: Vec<Made<'a>>,
+    of_libraries: Vec<&'a Filter>,
 }
 
 impl<'a> Search<'a> {
@@ -116,13 +117,20 @@ impl<'a> Search<'a> {
 
     /// The handlers that a function is or makes.
     fn of_function(&mut self, func: FuncId, depth: u32) {
-        let Some(read) = self.cx.summaries().read(func) else { return };
+        let Some(read) = self.cx.summaries().read(func) else {
+            return self.of_library(self.cx.index().func(func).qualified);
+        };
         match self.cx.index().func_type(func) {
             Type::Func(signature) if self.handles(&signature) => {
                 self.found.push(Made { func, read, body: BodyId::OWN });
             }
             _ => self.of_results(&read, BodyId::OWN, depth),
         }
+    }
+
+    fn of_library(&mut self, name: QualifiedName) {
+        let facts = summary::named(self.cx.catalog(), name);
+        self.of_libraries.extend(facts.in_force::<Filter>(self.cx.versions()));
     }
 
     fn of_results(&mut self, read: &Read<'a>, body: BodyId, depth: u32) {
@@ -154,6 +162,7 @@ impl<'a> Search<'a> {
             },
             Root::Call(call, 0) => match function.info.callee(call) {
                 Callee::Func(inner) => self.of_function(*inner, depth),
+                Callee::External(name) => self.of_library(*name),
                 Callee::Value(value) => {
                     if let Some(at) = function.at_call(call) {
                         self.of_value(function, at, *value, depth);

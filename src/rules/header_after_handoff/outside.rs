@@ -6,7 +6,7 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::rules::FunctionCx;
-use crate::rules::chain::{self, Chain};
+use crate::rules::chain::{self, Chain, Link};
 use crate::rules::filter::{FilterFacts, Given, HandsOff, HeaderRead, Told};
 use crate::source::Location;
 
@@ -33,7 +33,9 @@ fn check_filter(
         facts[outer].reads_after.iter().filter_map(|HeaderRead { told }| told.as_ref()).collect();
     let (first, more) = told.split_first()?;
     let shares = |inner: &usize| {
-        facts[*inner].hands_off.is_some_and(|hands_off| hands_off.request.is_some())
+        facts[*inner]
+            .hands_off
+            .is_some_and(|hands_off| matches!(hands_off.request, Given::Same | Given::Derived))
             && chain.links[*inner].stands_with(cx, &chain.links[outer])
     };
     let inner = (0..outer).rev().find(shares)?;
@@ -42,10 +44,12 @@ fn check_filter(
         return None;
     }
     let hands_off = facts[inner].hands_off?;
-    let changes = facts[..inner]
-        .iter()
-        .zip(&chain.links)
-        .find_map(|(facts, link)| Some((link.name.as_str(), facts.changes_request?)));
+    let of_link =
+        |(facts, link): (&FilterFacts, &Link)| Some((link.name.clone(), facts.changes_request?));
+    let changes = facts[..inner].iter().zip(&chain.links).find_map(of_link).or_else(|| {
+        let (name, facts) = chain.innermost(cx)?;
+        Some((name.to_owned(), facts.changes_request?))
+    });
     let story = Story { chain, outer, inner, hands_off, changes };
     Some(finding(cx, first, more, &story))
 }
@@ -56,8 +60,8 @@ struct Story<'s> {
     outer: usize,
     inner: usize,
     hands_off: HandsOff,
-    /// A filter inside that changes the map, and where.
-    changes: Option<(&'s str, Location)>,
+    /// What inside changes the map, and where.
+    changes: Option<(String, Location)>,
 }
 
 fn finding(cx: &FunctionCx<'_>, first: &Told, more: &[&Told], story: &Story<'_>) -> Finding {
@@ -77,8 +81,8 @@ fn finding(cx: &FunctionCx<'_>, first: &Told, more: &[&Told], story: &Story<'_>)
         let told = "it runs its handler in a goroutine with the same request, and may leave it";
         label(go, Role::Started, told.to_owned());
     }
-    if let Some((name, at)) = story.changes {
-        label(at, Role::Context, format!("`{name}`, in that goroutine, changes the headers"));
+    if let Some((name, at)) = &story.changes {
+        label(*at, Role::Context, format!("`{name}`, in that goroutine, changes the headers"));
     }
     label(outer.at, Role::Context, format!("`{}` stands outside", outer.name));
     if first.step != first.read {

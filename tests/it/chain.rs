@@ -1,0 +1,216 @@
+//! `straggler chain` as people run it: the chains of a server, outermost filter first.
+
+use crate::cli::{module, seen, straggler};
+
+/// Filters of every kind, and the four ways to put them together.
+const SERVER: &str = r#"package m
+
+import (
+	"context"
+	"log"
+	"net/http"
+	"time"
+)
+
+type filter = func(http.Handler) http.Handler
+
+func build(api http.Handler, traced bool) http.Handler {
+	h := inner(api)
+	h = withTimeout(h)
+	if traced {
+		h = withTrace("x")(h)
+	}
+	h = withRecorder(h)
+	return withLog(h)
+}
+
+func inner(h http.Handler) http.Handler {
+	h = withCache(h)
+	h = withLogin(h)
+	return h
+}
+
+func nested(api http.Handler) http.Handler {
+	return withLog(http.TimeoutHandler(api, time.Second, "late"))
+}
+
+func chain(h http.Handler, filters ...filter) http.Handler {
+	for i := len(filters) - 1; i >= 0; i-- {
+		h = filters[i](h)
+	}
+	return h
+}
+
+func listed(api http.Handler) http.Handler {
+	return chain(api, withLog, withTrace("x"))
+}
+
+func looped(api http.Handler) http.Handler {
+	filters := []filter{withCache}
+	filters = append(filters, withLog)
+	for _, f := range filters {
+		api = f(api)
+	}
+	return api
+}
+
+func withTimeout(next http.Handler) http.Handler { return &timeout{next} }
+
+type timeout struct{ next http.Handler }
+
+func (t *timeout) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	done := make(chan struct{})
+	own := r.Clone(r.Context())
+	go func() {
+		defer close(done)
+		t.next.ServeHTTP(&wrapped{}, own)
+	}()
+	select {
+	case <-done:
+	case <-r.Context().Done():
+	}
+}
+
+type wrapped struct{ http.ResponseWriter }
+
+func withTrace(name string) filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(&wrapped{w}, r.WithContext(context.WithValue(r.Context(), name, name)))
+		})
+	}
+}
+
+type recorder struct{ w http.ResponseWriter }
+
+func (r *recorder) add() { r.w.Header().Add("Warning", "x") }
+
+func withRecorder(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := context.WithValue(r.Context(), "recorder", &recorder{w: w})
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+func withLog(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { recover() }()
+		next.ServeHTTP(w, r)
+		log.Print(r.UserAgent())
+	})
+}
+
+func withCache(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func withLogin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Authorization")
+		next.ServeHTTP(w, r)
+	})
+}
+"#;
+
+#[track_caller]
+fn check(files: &[(&str, &str)], args: &[&str], expected: &str) {
+    let module = module(files);
+    let output = straggler(module.path()).arg("chain").args(args).output().expect("straggler runs");
+    assert_eq!(seen(&output), expected, "straggler chain {args:?}");
+}
+
+#[test]
+fn chains_are_shown_outermost_first_with_what_each_filter_does() {
+    check(
+        &[("server.go", SERVER)],
+        &[],
+        concat!(
+            "exit 0\n",
+            "build (server.go:12), around `api`\n",
+            "    filter        line  request  writer  what it does\n",
+            " 1  withLog       19    same     same    reads request headers after next: `r.UserAgent()` (server.go:94)\n",
+            "                                         recovers panics\n",
+            " 2  withRecorder  18    derived  same    keeps its writer in the context (server.go:85)\n",
+            " 3  withTrace ?   16    derived  own\n",
+            " 4  withTimeout   14    own      own     hands off, with a request of its own and a writer of its own (server.go:59)\n",
+            " 5  withLogin     24    same     same    changes request headers (server.go:107)\n",
+            " 6  withCache     23    same     same    touches the response before next (server.go:100)\n",
+            "\n",
+            "inner (server.go:22), around `h`\n",
+            "    filter     line  request  writer  what it does\n",
+            " 1  withLogin  24    same     same    changes request headers (server.go:107)\n",
+            " 2  withCache  23    same     same    touches the response before next (server.go:100)\n",
+            "\n",
+            "nested (server.go:28), around `api`\n",
+            "    filter          line  request  writer  what it does\n",
+            " 1  withLog         29    same     same    reads request headers after next: `r.UserAgent()` (server.go:94)\n",
+            "                                           recovers panics\n",
+            " 2  TimeoutHandler  29    same     own     hands off, with a request with the same header map and a writer of its own\n",
+            "\n",
+            "listed (server.go:39), around `api`\n",
+            "    filter     line  request  writer  what it does\n",
+            " 1  withLog    40    same     same    reads request headers after next: `r.UserAgent()` (server.go:94)\n",
+            "                                      recovers panics\n",
+            " 2  withTrace  40    derived  own\n",
+            "\n",
+            "looped (server.go:43), around `api`\n",
+            "    filter     line  request  writer  what it does\n",
+            " 1  withLog    45    same     same    reads request headers after next: `r.UserAgent()` (server.go:94)\n",
+            "                                      recovers panics\n",
+            " 2  withCache  44    same     same    touches the response before next (server.go:100)\n",
+        ),
+    );
+}
+
+#[test]
+fn a_program_without_chains_says_so_and_tests_are_left_out() {
+    let test = SERVER.replace("package m", "package m_test");
+    check(
+        &[("m.go", "package m\n"), ("server_test.go", &test)],
+        &[],
+        "exit 0\nNo chain of filters was found.\n",
+    );
+    check(
+        &[("m.go", "package m\n")],
+        &["nowhere"],
+        "exit 2\nNo chain of filters was found.\n! error: nowhere: no such file or directory\n",
+    );
+}
+
+#[test]
+fn json_holds_the_same() {
+    let module = module(&[("server.go", SERVER)]);
+    let output = straggler(module.path())
+        .args(["chain", "--format", "json"])
+        .output()
+        .expect("straggler runs");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let chains = json["chains"].as_array().expect("chains");
+    let build = chains.iter().find(|chain| chain["function"] == "build").expect("build");
+    let told: Vec<String> = build["filters"]
+        .as_array()
+        .expect("filters")
+        .iter()
+        .map(|filter| {
+            let facts = filter["facts"].as_array().expect("facts").iter();
+            let facts: Vec<&str> = facts.filter_map(|fact| fact["id"].as_str()).collect();
+            format!("{}:{} {}", filter["name"], filter["line"], facts.join(" "))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "\"withLog\":19 reads-header-after recovers",
+            "\"withRecorder\":18 stashes-writer",
+            "\"withTrace\":16 ",
+            "\"withTimeout\":14 hands-off",
+            "\"withLogin\":24 changes-request-header",
+            "\"withCache\":23 response-before",
+        ]
+    );
+    assert_eq!(build["filters"][2]["conditional"], true);
+    assert_eq!(build["filters"][3]["request"], "own");
+}
