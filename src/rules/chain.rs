@@ -73,6 +73,19 @@ pub fn of_function(cx: &FunctionCx<'_>) -> Vec<Chain> {
     }
     chains.extend(registered::chains(cx, &read.function));
     chains.retain(|chain| chain.links.len() > 1);
+    // What is told as the inner part of another chain is told there.
+    let inner: Vec<bool> = chains
+        .iter()
+        .enumerate()
+        .map(|(number, chain)| {
+            chains.iter().enumerate().any(|(other, whole)| {
+                let longer = whole.links.len() > chain.links.len();
+                number != other && (longer || other < number) && whole.starts_with(chain)
+            })
+        })
+        .collect();
+    let mut inner = inner.into_iter();
+    chains.retain(|_| inner.next() != Some(true));
     chains
 }
 
@@ -83,6 +96,13 @@ const MAX_DEPTH: u32 = 4;
 const MAX_LINKS: usize = 256;
 
 impl Chain {
+    fn starts_with(&self, inner: &Chain) -> bool {
+        let same = |(a, b): (&Link, &Link)| a.at == b.at;
+        self.kind == inner.kind
+            && self.links.len() >= inner.links.len()
+            && self.links.iter().zip(&inner.links).all(same)
+    }
+
     /// What the filters do, innermost first.
     pub fn facts(&self, cx: &FunctionCx<'_>) -> Vec<FilterFacts> {
         self.links.iter().map(|link| link.facts(cx)).collect()

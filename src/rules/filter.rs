@@ -178,6 +178,10 @@ fn of_body(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> FilterFacts {
         facts.writer = facts.writer.of_either(writer);
         facts.request = facts.request.of_either(request);
     }
+    if next.is_empty() && parameters.request.is_some() && parameters.request == parameters.writer {
+        // The framework goes on with the same value when this has returned.
+        (facts.writer, facts.request) = (Given::Same, Given::Same);
+    }
     if let Some(hands_off) = facts.hands_off {
         facts.writer = facts.writer.of_either(hands_off.writer);
         facts.request = facts.request.of_either(hands_off.request);

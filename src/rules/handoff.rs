@@ -1,7 +1,7 @@
 //! What the rules of group `handoff` share: the goroutine that a function may leave behind, the way
 //! on which it does, and what requests and responses are.
 
-use crate::catalog::{Copying, Depth, Part, TypeRole, TypeRoles};
+use crate::catalog::{Copying, Depth, Part, Signature, TypeRole, TypeRoles};
 use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
 use crate::index::{Def, Local, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
@@ -31,6 +31,18 @@ pub fn has_role(cx: &FunctionCx<'_>, ty: &Type, role: TypeRole) -> bool {
     let Some(named) = ty.named() else { return false };
     let facts = summary::named(cx.catalog(), named.qualified());
     facts.in_force::<TypeRoles>(cx.versions()).is_some_and(|roles| roles.roles.contains(&role))
+}
+
+/// The way out that needs no goroutine, for the end of a help text, if the module's Go has it.
+pub fn deadlines(cx: &FunctionCx<'_>) -> &'static str {
+    let controller = cx.catalog().facts("net/http", None, "NewResponseController");
+    match controller.in_force::<Signature>(cx.versions()) {
+        Some(_) => {
+            "; where only reading and writing take long, the deadlines of \
+             `http.NewResponseController(w)` need no goroutine"
+        }
+        None => "",
+    }
 }
 
 /// The local variable that an expression is.

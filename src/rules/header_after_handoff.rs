@@ -8,7 +8,7 @@ use crate::catalog::Part;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Path, PathEnd, StepId};
 use crate::rules::handoff::{
-    Exchange, Held, go_keyword, held, is_left_behind, others_may_wait, way_out,
+    Exchange, Held, deadlines, go_keyword, held, is_left_behind, others_may_wait, way_out,
 };
 use crate::rules::scene::holds_any;
 use crate::rules::{Check, FunctionCx, Rule};
@@ -95,11 +95,12 @@ fn finding(
         "the goroutine is not stopped by the answer: its own status, headers and body are \
                    written into the same response, or into the next one"
             .to_owned();
-    finding.help =
-        "give the goroutine a writer of its own that collects the response, and copy it \
-                    to the real one only in the arm that hears of the goroutine: that is what \
-                    `http.TimeoutHandler` does; or bound the work by a context, and wait for it"
-            .to_owned();
+    finding.help = format!(
+        "give the goroutine a writer of its own that collects the response, and copy it to the \
+         real one only in the arm that hears of the goroutine: that is what `http.TimeoutHandler` \
+         does; or bound the work by a context, and wait for it{}",
+        deadlines(cx)
+    );
     finding.defect = held.used;
     finding
 }

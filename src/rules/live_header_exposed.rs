@@ -9,7 +9,7 @@ use crate::catalog::{Access, Effect, Part, TypeRole};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{EdgeKind, Step};
 use crate::index::{Callee, Def, FuncId, ObjectId};
-use crate::rules::handoff::{has_role, is_left_behind, runs_handler};
+use crate::rules::handoff::{deadlines, has_role, is_left_behind, runs_handler};
 use crate::rules::scene::holds_any;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{Location, Span};
@@ -259,7 +259,9 @@ fn finding(cx: &FunctionCx<'_>, span: Span, inner: &str, story: &Story) -> Findi
     );
     finding.help = format!(
         "keep a map of its own in `{name}`, made by `Header().Clone()`; return that, and copy it to \
-         `{inner}.Header()` under the lock when the header is written and the timeout has not come"
+         `{inner}.Header()` under the lock when the header is written and the timeout has not come, as \
+         `http.TimeoutHandler` does{}",
+        deadlines(cx)
     );
     finding
 }

@@ -1,6 +1,8 @@
 //! `writer-outlives-handler`: a goroutine uses the response writer, the body of the request, or a
 //! context of a pool after the handler that was given it has returned.
 
+mod sent;
+
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, PathEnd};
 use crate::rules::handoff::{
@@ -17,6 +19,11 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    of_goroutines(cx, findings);
+    sent::check(cx, findings);
+}
+
+fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if !holds_any(cx, &["go ", "go\t"]) {
         return;
     }

@@ -8,7 +8,7 @@ use crate::rules::FunctionCx;
 use crate::rules::handoff::variable;
 use crate::rules::sharing;
 use crate::source::Location;
-use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root};
+use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Origin, Place, Read, Root};
 use crate::syntax::{ExprId, ExprKind, Symbol};
 
 use super::{Parameters, place_of};
@@ -132,24 +132,45 @@ fn is_after(function: &Function<'_>, effect: &Effect, next: &[StepId]) -> bool {
 /// Whether `place` is a field of something of the body that holds `request` there.
 fn holds(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place, request: &Place) -> bool {
     let Some(&field) = place.path.first() else { return false };
-    match place.root {
-        Root::Made(made) => {
-            let at = made_at(function, made);
-            at.is_some_and(|at| {
-                element(function, made, field)
-                    .is_some_and(|value| function.places(at, value).may_be(request))
-            })
+    let mut root = place.root;
+    for _ in 0..MAX_DEPTH {
+        match root {
+            Root::Made(made) => {
+                return made_at(function, made)
+                    .zip(element(function, made, field))
+                    .is_some_and(|(at, value)| function.places(at, value).may_be(request));
+            }
+            Root::Call(call, 0) => {
+                let Callee::Func(func) = function.info.callee(call) else { return false };
+                let Some(at) = function.at_call(call) else { return false };
+                let ExprKind::Call { callee, args, .. } = &function.file.expr(call).kind else {
+                    return false;
+                };
+                if let Some(index) = stored_param(cx, *func, field, MAX_DEPTH) {
+                    let arg = args.get(index as usize);
+                    return arg.is_some_and(|&arg| function.places(at, arg).may_be(request));
+                }
+                // A method that gives back what it was called on, to be called on it again.
+                let ExprKind::Selector { base, .. } = function.file.expr(*callee).kind else {
+                    return false;
+                };
+                let of = function.object_places(at, base);
+                match of.only() {
+                    Some(of) if of.path.is_empty() && gives_itself(cx, *func) => root = of.root,
+                    _ => return false,
+                }
+            }
+            _ => return false,
         }
-        Root::Call(call, 0) => {
-            let Callee::Func(func) = function.info.callee(call) else { return false };
-            let Some(at) = function.at_call(call) else { return false };
-            let ExprKind::Call { args, .. } = &function.file.expr(call).kind else { return false };
-            stored_param(cx, *func, field)
-                .and_then(|index| args.get(index as usize))
-                .is_some_and(|&arg| function.places(at, arg).may_be(request))
-        }
-        _ => false,
     }
+    false
+}
+
+/// Whether a method returns its receiver, and nothing else.
+fn gives_itself(cx: &FunctionCx<'_>, func: FuncId) -> bool {
+    let receiver = Origin::Place(Place::root(Root::Receiver));
+    let summary = cx.summaries().of(func);
+    summary.is_some_and(|summary| matches!(&summary.results[..], [only] if *only == [receiver]))
 }
 
 /// The step that a composite literal is a part of.
@@ -176,23 +197,34 @@ fn element(function: &Function<'_>, made: ExprId, field: Symbol) -> Option<ExprI
     })
 }
 
-/// The parameter of a constructor that it stores in a field of what it returns.
-fn stored_param(cx: &FunctionCx<'_>, func: FuncId, field: Symbol) -> Option<u32> {
+/// The parameter of a constructor that it stores in a field of what it returns, itself or by
+/// another constructor.
+fn stored_param(cx: &FunctionCx<'_>, func: FuncId, field: Symbol, depth: u32) -> Option<u32> {
+    let depth = depth.checked_sub(1)?;
     let read = cx.summaries().read(func)?;
     let function = &read.function;
-    read.effects(BodyId::OWN).effects.iter().find_map(|effect| {
-        let Root::Made(made) = effect.place.root else { return None };
+    let stored = |effect: &Effect| {
         if effect.act != Act::Returned(0) || !effect.place.path.is_empty() {
             return None;
         }
-        let value = element(function, made, field)?;
-        let at = made_at(function, made)?;
-        let places = function.places(at, value);
-        match places.only()?.root {
-            Root::Param(index) if places.only()?.path.is_empty() => Some(index),
+        let (at, value) = match effect.place.root {
+            Root::Made(made) => (made_at(function, made)?, element(function, made, field)?),
+            Root::Call(call, 0) => {
+                let Callee::Func(inner) = function.info.callee(call) else { return None };
+                let index = stored_param(cx, *inner, field, depth)?;
+                let ExprKind::Call { args, .. } = &function.file.expr(call).kind else {
+                    return None;
+                };
+                (function.at_call(call)?, *args.get(index as usize)?)
+            }
+            _ => return None,
+        };
+        match function.places(at, value).only()? {
+            Place { root: Root::Param(index), path } if path.is_empty() => Some(*index),
             _ => None,
         }
-    })
+    };
+    read.effects(BodyId::OWN).effects.iter().find_map(stored)
 }
 
 /// From a step of the handler to where the map is touched.
