@@ -3,7 +3,7 @@
 //! Evidence: all operations on the channel are seen; every receiver is a loop of a goroutine of its
 //! own that has a way out which neither the close of the channel nor what was received decides; a
 //! send with nothing beside stands in a loop elsewhere. Once the last consumer has gone that way,
-//! the send waits for ever, however much room there is.
+//! the send waits for ever, however much room there is, unless the room was made for the loop.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
@@ -16,7 +16,7 @@ use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Span;
 use crate::summary::{BodyId, Read, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// Reports the sends whose consumers may all have given up.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -49,6 +49,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             && !loops_around(scene, op.node).is_empty()
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
+            && !has_room(groups, group, op)
             && !receives.iter().any(|receive| {
                 receive.scene == op.scene && encloses(scene, receive.literal, op.literal)
             })
@@ -56,6 +57,42 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).count();
     let (first, exit) = (receives.first()?, exits.first()?);
     (makes > 0).then(|| tell(groups, send, first, exit))
+}
+
+/// Whether the channel is made with room for as many values as a loop around the send has turns:
+/// both speak of the same thing.
+fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
+    let scene = &groups.scenes[send.scene];
+    let heads = loops_around(scene, send.node).into_iter().filter_map(|stmt| {
+        match scene.file.stmt(stmt).kind {
+            StmtKind::Range { subject, .. } => Some(subject),
+            StmtKind::For { cond, .. } => cond,
+            _ => None,
+        }
+    });
+    let turns: Vec<Symbol> = heads.flat_map(|head| variables(scene, head)).collect();
+    let mut makes = group.ops.iter().filter(|op| op.act == Act::Make(None));
+    makes.any(|op| {
+        let maker = &groups.scenes[op.scene];
+        let Node::Expr(make) = op.node else { return false };
+        let Some(&capacity) = maker.args(make).get(1) else { return false };
+        variables(maker, capacity).into_iter().any(|name| turns.contains(&name))
+    })
+}
+
+/// The names of variables and fields in an expression.
+fn variables(scene: &Scene<'_>, expr: ExprId) -> Vec<Symbol> {
+    let named = scene.file.descendants(Node::Expr(expr)).filter_map(|node| {
+        let Node::Expr(expr) = node else { return None };
+        match scene.file.expr(expr).kind {
+            ExprKind::Ident(name) if !matches!(scene.info.resolve(expr), Def::Builtin(_)) => {
+                Some(name)
+            }
+            ExprKind::Selector { name, .. } => Some(name.name),
+            _ => None,
+        }
+    });
+    named.collect()
 }
 
 /// Whether one literal stands within another.

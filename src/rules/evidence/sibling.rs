@@ -7,12 +7,13 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{BlockId, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
+use crate::index::{Builtin, Callee, Type};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{holds_lock, leaving_arm, stays_ready};
 use crate::rules::evidence::traffic::{after_recover, loops_around};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, Node, StmtId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the bare siblings of guarded sends.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -36,18 +37,41 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether no receiver is known that stays until the channel is closed.
+/// Whether no receiver is known that stays until the channel is closed, or comes when the end was
+/// announced to take the last value.
 fn receivers_may_leave(groups: &Groups<'_>, group: &Group) -> bool {
     group.open
         || group.ops.iter().all(|op| match op.act {
             Act::Receive => {
                 let scene = &groups.scenes[op.scene];
-                let once = op.select.is_none() && loops_around(scene, op.node).is_empty();
+                let once = op.select.is_none()
+                    && loops_around(scene, op.node).is_empty()
+                    && !has_announced(scene, op);
                 once || leaving_arm(groups, group, op).is_some()
             }
             Act::Range => false,
             _ => true,
         })
+}
+
+/// Whether a body cancels a context or closes a channel above what it receives.
+fn has_announced(scene: &Scene<'_>, receive: &Op) -> bool {
+    let before = scene.span(receive.node).start;
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(call) = node else { return false };
+        let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
+        let announces = match scene.info.callee(call) {
+            Callee::Builtin(called) => *called == Builtin::Close,
+            _ => is_cancel(scene.info.type_of(callee)),
+        };
+        announces
+            && scene.span(node).start < before
+            && scene.literal_around(node) == receive.literal
+    })
+}
+
+fn is_cancel(ty: &Type) -> bool {
+    ["CancelFunc", "CancelCauseFunc"].into_iter().any(|name| ty.is_named("context", name))
 }
 
 fn is_candidate(groups: &Groups<'_>, group: &Group, bare: &Op) -> bool {

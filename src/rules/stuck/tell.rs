@@ -274,6 +274,7 @@ impl Story<'_> {
             || miscounted
             || brief
             || self.asks_twice(stuck)
+            || self.closes_itself(centre)
             || self.is_idle(stuck);
         if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
@@ -357,6 +358,23 @@ impl Story<'_> {
             Op::Select(table) => Some(&func.selects[table as usize].cases),
             _ => None,
         }
+    }
+
+    /// Whether who ranges over a channel gives it away in a `defer`, to be closed when the loop is
+    /// over: then it is left by what the loop asks, and as many values come as are asked for.
+    fn closes_itself(&self, centre: &Goroutine) -> bool {
+        if centre.waits_for != WaitsFor::Range {
+            return false;
+        }
+        let channel = self.operand(centre.at);
+        let func = centre.at.func;
+        self.program.func(func).code.iter().enumerate().any(|(pc, op)| {
+            let text = match op {
+                Op::Defer { .. } => self.text(Site { func, pc: pc as u32 }),
+                _ => return false,
+            };
+            text.split_once('(').is_some_and(|(_, args)| args.trim_end_matches(')') == channel)
+        })
     }
 
     /// Whether the same call was asked at two places, and answered differently: it may be a flag
