@@ -22,7 +22,7 @@ mod report;
 mod settings;
 mod suppress;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -253,30 +253,40 @@ impl Run<'_> {
         let explored = self.explore(package, &reported);
         let of_answer = |everywhere: bool| move |answer| (everywhere, answer);
         let answers = answers.into_iter().map(of_answer(false));
-        let mut told: BTreeSet<(&str, Location)> = BTreeSet::new();
+        let mut found: Vec<(bool, Finding)> = Vec::new();
+        let mut told: BTreeMap<(&str, Location), usize> = BTreeMap::new();
         for (everywhere, answer) in answers.chain(explored.into_iter().map(of_answer(true))) {
             match answer {
-                Ok(found) => {
-                    for finding in found {
-                        // What the text shows is told better than what was explored.
+                Ok(answered) => {
+                    for finding in answered {
                         let place = (finding.rule, finding.primary);
-                        if everywhere && told.contains(&place) {
-                            continue;
+                        match told.get(&place) {
+                            // What the text shows is told better than what was explored, and is
+                            // as sure as the surer of the two.
+                            Some(&at) if everywhere => {
+                                let told: &mut Finding = &mut found[at].1;
+                                told.confidence = told.confidence.max(finding.confidence);
+                                continue;
+                            }
+                            None if !everywhere => {
+                                told.insert(place, found.len());
+                            }
+                            _ => {}
                         }
-                        if !everywhere {
-                            told.insert(place);
-                        }
-                        let file = finding.primary.file;
-                        let here = everywhere
-                            || reported.contains(&file)
-                            || !package.files.contains(&file) && self.is_reported(file);
-                        match here && self.is_sure_enough(&finding) {
-                            true => checked.shown.push(finding),
-                            false => checked.hidden.push(finding),
-                        }
+                        found.push((everywhere, finding));
                     }
                 }
                 Err(note) => checked.notes.push(note),
+            }
+        }
+        for (everywhere, finding) in found {
+            let file = finding.primary.file;
+            let here = everywhere
+                || reported.contains(&file)
+                || !package.files.contains(&file) && self.is_reported(file);
+            match here && self.is_sure_enough(&finding) {
+                true => checked.shown.push(finding),
+                false => checked.hidden.push(finding),
             }
         }
         checked

@@ -74,6 +74,8 @@ pub struct Limits {
     pub known_iterations: i64,
     /// Instructions between two visible operations.
     pub instructions: u32,
+    /// Instructions of one root.
+    pub steps: u64,
     /// States of one root.
     pub states: usize,
     /// States of one root in which something unknown was decided.
@@ -92,6 +94,7 @@ impl Limits {
         unknown_iterations: 2,
         known_iterations: 40,
         instructions: 6_000,
+        steps: 2_000_000,
         states: 20_000,
         decisions: 1_000,
         chosen: 20_000,
@@ -107,7 +110,7 @@ impl Default for Limits {
 /// A limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// [`Limits::instructions`]
+    /// [`Limits::instructions`] or [`Limits::steps`]
     Instructions,
     /// [`Limits::goroutines`]
     Goroutines,

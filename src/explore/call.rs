@@ -340,6 +340,7 @@ impl Machine<'_> {
             } else {
                 let op = self.program.func(frame.func).code[frame.pc as usize];
                 frame.pc += 1;
+                self.steps += 1;
                 self.step(state, &mut process, op)
             };
             result.ok()?;

@@ -77,9 +77,11 @@ impl<'p> Machine<'p> {
 
     fn run_process(&mut self, state: &mut State, process: &mut Process) -> Result<(), Stop> {
         let mut budget = self.limits.instructions;
+        // What is abandoned in each turn of a loop adds up.
+        let end = self.steps + u64::from(budget) * 4;
         while process.pending.is_none() && !process.frames.is_empty() {
             if budget == 0 {
-                if self.abandon(state, process)? {
+                if self.steps < end && self.abandon(state, process)? {
                     budget = self.limits.instructions / 4;
                     continue;
                 }

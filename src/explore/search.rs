@@ -151,6 +151,10 @@ impl Search<'_> {
                 self.cut(Bound::States);
                 break;
             }
+            if self.machine.steps >= limits.steps {
+                self.cut(Bound::Instructions);
+                break;
+            }
             self.expand(entry);
         }
         if self.out.complete() {

@@ -116,7 +116,7 @@ impl<'a> Explorer<'a> {
                 if ends_process && centre.number == 0 && verdict.fault == judge::Fault::Context {
                     return None;
                 }
-                if story.is_meant(centre) {
+                if story.is_meant(centre) || story.closes_itself(centre) {
                     return None;
                 }
                 let mut finding = story.finding(stuck, &verdict);
@@ -129,10 +129,11 @@ impl<'a> Explorer<'a> {
 
 /// Where parameters may be anything most states are choices of values, and what is found is found
 /// early; where all begins in one state the schedules need the room.
-const OPEN: Limits = Limits { states: 2_000, decisions: 600, ..Limits::DEFAULT };
+const OPEN: Limits = Limits { states: 2_000, decisions: 600, steps: 400_000, ..Limits::DEFAULT };
 
 /// Of a test little is claimed that rests on a choice.
-const TEST: Limits = Limits { states: 4_000, decisions: 60, chosen: 400, ..Limits::DEFAULT };
+const TEST: Limits =
+    Limits { states: 4_000, decisions: 60, chosen: 400, steps: 400_000, ..Limits::DEFAULT };
 
 struct Known {
     shares_loop_variables: bool,

@@ -25,6 +25,7 @@ fn report(text: &str, closed: bool) -> String {
     let ends_process = false;
     let root = Root { func, closed, ends_process };
     let exploration = explore::explore(&program, root, &Limits::default());
+    assert!(exploration.steps < 2 * Limits::default().steps, "{}", exploration.steps);
     let mut out = String::new();
     for stuck in &exploration.stuck {
         let how = match stuck.kind {

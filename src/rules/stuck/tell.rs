@@ -274,7 +274,6 @@ impl Story<'_> {
             || miscounted
             || brief
             || self.asks_twice(stuck)
-            || self.closes_itself(centre)
             || self.is_idle(stuck);
         if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
@@ -362,7 +361,7 @@ impl Story<'_> {
 
     /// Whether who ranges over a channel gives it away in a `defer`, to be closed when the loop is
     /// over: then it is left by what the loop asks, and as many values come as are asked for.
-    fn closes_itself(&self, centre: &Goroutine) -> bool {
+    pub fn closes_itself(&self, centre: &Goroutine) -> bool {
         if centre.waits_for != WaitsFor::Range {
             return false;
         }
