@@ -27,7 +27,9 @@ mod handoff;
 mod header_after_handoff;
 pub mod held;
 mod helper_outlives;
+mod lifecycle_not_ended;
 mod live_header_exposed;
+mod missing_deadline;
 pub mod page;
 mod request_shared_after_handoff;
 pub mod scene;
@@ -68,9 +70,11 @@ pub const ALL: &[Rule] = &[
     filter_order::RULE,
     header_after_handoff::RULE,
     helper_outlives::RULE,
+    lifecycle_not_ended::RULE,
     live_header_exposed::RULE,
     stuck::LOCK_HELD_WHILE_BLOCKED,
     stuck::LOCK_ORDER,
+    missing_deadline::RULE,
     stuck::NIL_CHANNEL,
     stuck::ONCE_SELF,
     stuck::RANGE_NEVER_CLOSED,

@@ -1,0 +1,284 @@
+//! `lifecycle-not-ended`: a path on which a function lets go of something that keeps goroutines
+//! until it is ended.
+//!
+//! What such a thing is, the catalog says of libraries; of the run's own packages the summaries do:
+//! a constructor that starts a goroutine which stays until a method of the result tells it to end.
+
+use crate::catalog::{self, End, Resource};
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::index::{Callee, Type};
+use crate::rules::held::{self, Held, Lost, Way};
+use crate::rules::scene::serves_tests;
+use crate::rules::{Check, FunctionCx, Rule};
+use crate::source::Location;
+use crate::summary::{At, BodyId, Function, Read};
+use crate::syntax::{DeclKind, ExprId, Node, StmtKind};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    page: include_str!("../../rules/lifecycle-not-ended.md"),
+    check: Check::Function(check),
+};
+
+/// Things that have rules of their own.
+const OTHERS: [&str; 8] = [
+    "client stream",
+    "response stream",
+    "rows",
+    "test server",
+    "ticker",
+    "timer",
+    "transaction",
+    "watch",
+];
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if held::runs_process_or_test(cx) || serves_tests(cx.index(), cx.func) {
+        return;
+    }
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    if is_of_command(&read) {
+        return;
+    }
+    for held in held::all(cx, &read, cx.versions(), &keeps_goroutine) {
+        findings.extend(check_held(cx, &read, &held, None));
+    }
+    for (held_fact, call, at, result, started) in own_resources(cx, &read) {
+        let name = name_of(&read.function, cx, call, result);
+        let (name, dropped) = match name {
+            Taken::By(name) => (Some(name), false),
+            Taken::Nobody => (None, true),
+            Taken::Unknown => continue,
+        };
+        let held = Held { at, call, result, fact: &held_fact, name, dropped };
+        findings.extend(check_held(cx, &read, &held, Some(started)));
+    }
+}
+
+/// Whether a function is a program's own, whose things end with it: it ends the process itself when
+/// something fails.
+fn is_of_command(read: &Read<'_>) -> bool {
+    let function = &read.function;
+    let cfg = &function.body(BodyId::OWN).cfg;
+    !cfg.search(Start::Entry, (), &mut Never).is_empty()
+}
+
+/// A walk to where a call does not come back.
+struct Never;
+
+impl Walk for Never {
+    type State = ();
+
+    fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
+        Passing::On(())
+    }
+
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        matches!(exit, Exit::Never(_))
+    }
+}
+
+/// Whether a goroutine of this process stays until a method of the thing is called.
+fn keeps_goroutine(fact: &Resource) -> bool {
+    fact.goroutine
+        && fact.starts.is_empty()
+        && fact.stop.is_none()
+        && fact.place.field.is_none()
+        && !OTHERS.contains(&&*fact.what)
+        && fact.ends.iter().any(|end| matches!(end, End::Method(_)))
+}
+
+/// What functions of the run give that somebody has to end.
+fn own_resources(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+) -> Vec<(Resource, ExprId, At, u32, Location)> {
+    let function = &read.function;
+    let mut found = Vec::new();
+    for body in function.bodies() {
+        for step in function.body(body).cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = function.step(at) else { continue };
+            let Callee::Func(callee) = function.info.callee(call) else { continue };
+            for resource in cx.summaries().resources(*callee) {
+                let by_context = resource.stop.last().is_some_and(|last| last.as_str() == "Done()");
+                if by_context {
+                    continue;
+                }
+                let ends = resource.ends.iter().map(|end| End::Method(end.as_str().into()));
+                let fact = Resource {
+                    what: type_name(function, call, resource.result).into(),
+                    place: catalog::Place {
+                        base: catalog::Base::Result(resource.result),
+                        field: None,
+                    },
+                    ends: ends.collect(),
+                    starts: Vec::new(),
+                    context: None,
+                    stop: None,
+                    goroutine: true,
+                    without_options: false,
+                };
+                found.push((fact, call, at, resource.result, resource.started));
+            }
+        }
+    }
+    found
+}
+
+fn type_name(function: &Function<'_>, call: ExprId, result: u32) -> String {
+    let ty = result_type(function, call, result);
+    ty.strip_pointer().named().map_or("value", |named| named.name.as_str()).to_owned()
+}
+
+/// What takes a result.
+enum Taken {
+    /// This variable or field.
+    By(String),
+    /// Nobody.
+    Nobody,
+    /// Part of a larger expression.
+    Unknown,
+}
+
+fn name_of(function: &Function<'_>, cx: &FunctionCx<'_>, call: ExprId, result: u32) -> Taken {
+    let file = function.file;
+    let parents = file.parents(Node::Decl(cx.declared().decl));
+    let by = |text: Option<String>| text.map_or(Taken::Unknown, Taken::By);
+    match parents.of(Node::Expr(call)) {
+        Some(Node::Stmt(stmt)) => match &file.stmt(stmt).kind {
+            StmtKind::Expr(_) => Taken::Nobody,
+            StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right }
+                if right.len() == 1 =>
+            {
+                by(left.get(result as usize).map(|&left| function.text(left)))
+            }
+            _ => Taken::Unknown,
+        },
+        Some(Node::Decl(decl)) => match &file.decl(decl).kind {
+            DeclKind::Var(spec) if spec.values.len() == 1 => {
+                by(spec.names.get(result as usize).map(|name| name.name.as_str().to_owned()))
+            }
+            _ => Taken::Unknown,
+        },
+        _ => Taken::Unknown,
+    }
+}
+
+fn check_held(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    held: &Held<'_>,
+    started: Option<Location>,
+) -> Option<Finding> {
+    let function = &read.function;
+    let lost = match held.dropped {
+        true => vec![Lost { span: held.span(function), way: Way::Return }],
+        false => held::lost(cx, read, held, &|_| false, &|_, _| false),
+    };
+    let (first, others) = lost.split_first()?;
+    let is_out_of_sight = result_type(function, held.call, held.result).is_unknown();
+    if held::ends_with_context(cx, function, held)
+        || is_out_of_sight && is_ended_somewhere(cx, function, held)
+        || is_kept_over_turns(cx, function, held)
+    {
+        return None;
+    }
+    Some(finding(cx, function, held, first, others, started))
+}
+
+fn result_type(function: &Function<'_>, call: ExprId, result: u32) -> Type {
+    match function.info.type_of(call) {
+        Type::Tuple(types) => types.get(result as usize).cloned().unwrap_or_default(),
+        other => other.clone(),
+    }
+}
+
+/// Whether the text of the function ends something by this name: all that can be said of a value
+/// whose methods are not known.
+fn is_ended_somewhere(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> bool {
+    let file = function.file;
+    let text = file.source.text(file.decl(cx.declared().decl).span);
+    held.fact.ends.iter().any(|end| match end {
+        End::Method(name) => text.contains(&format!(".{name}")),
+        _ => true,
+    })
+}
+
+/// Whether a loop makes the thing for a variable that outlives the turn: then a later turn may end
+/// it.
+fn is_kept_over_turns(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> bool {
+    let parents = function.file.parents(Node::Decl(cx.declared().decl));
+    let assigned = match parents.of(Node::Expr(held.call)) {
+        Some(Node::Stmt(stmt)) => {
+            matches!(function.file.stmt(stmt).kind, StmtKind::Assign { .. })
+        }
+        _ => false,
+    };
+    assigned && function.body(held.at.body).cfg.reaches(held.at.step, held.at.step)
+}
+
+fn finding(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    held: &Held<'_>,
+    first: &Lost,
+    others: &[Lost],
+    started: Option<Location>,
+) -> Finding {
+    let call = held.span(function);
+    let what = &held.fact.what;
+    let end = held.fact.ends.iter().find_map(|end| match end {
+        End::Method(name) => Some(name.to_string()),
+        _ => None,
+    });
+    let end = end.unwrap_or_else(|| "Close".to_owned());
+    let name = held.name.clone().unwrap_or_else(|| format!("the {what}"));
+    let (message, label) = match first.way {
+        _ if held.dropped => (
+            format!("the {what} that is made here is thrown away, and its goroutine stays"),
+            "nobody can end it",
+        ),
+        Way::Return => (
+            format!("this return leaves `{name}` running: nobody calls `{end}`"),
+            "returns without ending it",
+        ),
+        Way::End => (
+            format!("the function can end with `{name}` running: nobody calls `{end}`"),
+            "ends without ending it",
+        ),
+        Way::Again => (
+            format!("`{name}` still runs when the next one is made here"),
+            "replaces what still runs",
+        ),
+    };
+    let mut finding = cx.finding(first.span, label, message);
+    if first.span != call {
+        finding.labels.push(Label {
+            location: cx.location(call),
+            role: Role::Made,
+            message: format!("the {what} is made here"),
+        });
+    }
+    finding.labels.extend(started.map(|location| Label {
+        location,
+        role: Role::Started,
+        message: "its goroutine waits here until it is ended".to_owned(),
+    }));
+    for other in others.iter().filter(|other| other.way != Way::Again && other.span != first.span) {
+        finding.labels.push(Label {
+            location: cx.location(other.span),
+            role: Role::Left,
+            message: "nor is it ended here".to_owned(),
+        });
+    }
+    finding.why = format!(
+        "it starts a goroutine when it is made, which stays until `{end}` is called; nobody else \
+         has it to do that"
+    );
+    finding.help =
+        format!("`defer {name}.{end}()` right after it is made, or `{end}` on this path");
+    finding.defect = cx.location(call);
+    finding
+}

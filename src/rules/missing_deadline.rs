@@ -1,0 +1,459 @@
+//! `missing-deadline`: a call of another process or machine with a context that nothing ends in
+//! time, where the same type puts a deadline on such calls elsewhere.
+//!
+//! The evidence is the type's own. The context was made here, or by a function of the module that
+//! only makes contexts, so that no caller can have bounded it; its cancel function is called when
+//! the function is left, and not before; and a method of the same receiver gives calls of the same
+//! peer a context with a deadline.
+
+use crate::catalog::{Blocking, Context, NonBlocking, Pure, Wait};
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::index::{Callee, Def, FuncId, LocalKind, Type};
+use crate::rules::scene::{Scene, serves_tests};
+use crate::rules::{Check, FunctionCx, Rule, held};
+use crate::source::Location;
+use crate::summary::{
+    At, BodyFlow, BodyId, ContextOrigin, ContextRoot, Function, Place, Read, Root, facts,
+};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+
+/// The rule.
+pub const RULE: Rule =
+    Rule { page: include_str!("../../rules/missing-deadline.md"), check: Check::Function(check) };
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if held::runs_process_or_test(cx) || serves_tests(cx.index(), cx.func) {
+        return;
+    }
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    let mut scene: Option<Scene<'_>> = None;
+    for call in calls_with_context(cx, &read) {
+        if call.origin.deadline || !waits_for_one_answer(cx, &read.function, call.call) {
+            continue;
+        }
+        if scene.is_none() {
+            scene = Scene::new(*cx);
+        }
+        let Some(scene) = &scene else { return };
+        let Some(made) = made_unbounded(scene, &read, &call) else { continue };
+        let evidence = sibling(cx, &read, &call).or_else(|| {
+            let fresh = call.origin.is_fresh()
+                && call.origin.derivations.iter().all(|call| {
+                    let known = facts(cx.catalog(), cx.index(), read.function.info.callee(*call));
+                    known.all_in_force::<Context>(cx.versions()).all(|fact| fact.cancel.is_none())
+                });
+            fresh.then(|| waited_for(&read.function, call.at))?
+        });
+        let Some(evidence) = evidence else { continue };
+        findings.push(finding(cx, &read, &call, made, &evidence));
+        // One context is one fault, however many calls it is given to.
+        return;
+    }
+}
+
+/// A call that is given a context first.
+struct WithContext {
+    at: At,
+    call: ExprId,
+    /// The context, as the code writes it.
+    context: ExprId,
+    origin: ContextOrigin,
+}
+
+fn calls_with_context(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<WithContext> {
+    let function = &read.function;
+    let mut found = Vec::new();
+    for body in function.bodies() {
+        for step in function.body(body).cfg.steps() {
+            let at = At { body, step };
+            let Step::Call(call) = function.step(at) else { continue };
+            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+            let Some(&context) = args.first() else { continue };
+            if function.info.type_of(context).is_context() {
+                let origin = cx.summaries().context(function, at, context);
+                found.push(WithContext { at, call, context, origin });
+            }
+        }
+    }
+    found
+}
+
+/// Words in the names of calls that are meant to take long, or to stay open.
+const LONG: [&str; 23] = [
+    "attach",
+    "build",
+    "copy",
+    "download",
+    "event",
+    "exec",
+    "export",
+    "fetch",
+    "follow",
+    "import",
+    "listen",
+    "log",
+    "poll",
+    "pull",
+    "push",
+    "run",
+    "serve",
+    "start",
+    "stream",
+    "subscribe",
+    "upload",
+    "wait",
+    "watch",
+];
+
+/// Whether a call asks a peer and waits for one answer, as far as is known: the catalog says so, or
+/// it is a method, out of sight or of an interface, that is given a context and may fail; or it is
+/// a method of the module all of whose waits are of that kind.
+fn waits_for_one_answer(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let Some(name) = callee_name(function, call) else { return false };
+    let name = name.to_lowercase();
+    if LONG.iter().any(|word| name.contains(word)) {
+        return false;
+    }
+    let callee = function.info.callee(call);
+    let known = facts(cx.catalog(), function.index, callee);
+    if let Some(blocking) = known.in_force::<Blocking>(cx.versions()) {
+        return blocking.context.is_some()
+            && blocking.timeout.is_none()
+            && matches!(blocking.wait, Wait::Rpc | Wait::Http | Wait::Net | Wait::Sql);
+    }
+    let is_idle = known.of::<NonBlocking>().next().is_some()
+        || known.of::<Pure>().next().is_some()
+        || known.of::<Context>().next().is_some();
+    if is_idle {
+        return false;
+    }
+    match callee {
+        Callee::Func(func) => forwards(cx, *func),
+        Callee::InterfaceMethod(selection) => is_remote(&selection.owner) && fails(&selection.ty),
+        Callee::External(name) => name.receiver.is_some() && may_fail(function, call),
+        Callee::Unknown { .. } => is_method(function, call) && may_fail(function, call),
+        _ => false,
+    }
+}
+
+/// Whether a method of the same package hands its first parameter to a remote call.
+fn forwards(cx: &FunctionCx<'_>, func: FuncId) -> bool {
+    let same = func.package == cx.func.package && func != cx.func;
+    let Some(read) = cx.summaries().read(func).filter(|_| same) else { return false };
+    let inner = FunctionCx { func, ..*cx };
+    let is_first = |call: &WithContext| {
+        let given = |place: &Place| place.path.is_empty() && place.root == Root::Param(0);
+        !call.origin.deadline
+            && matches!(&call.origin.roots[..], [ContextRoot::Place(place)] if given(place))
+    };
+    calls_with_context(&inner, &read).iter().any(|call| {
+        let remote = match read.function.info.callee(call.call) {
+            Callee::Func(_) => false,
+            _ => waits_for_one_answer(&inner, &read.function, call.call),
+        };
+        remote && is_first(call)
+    })
+}
+
+/// Whether the owner of an interface's method is known to stand for a peer: a generated client.
+fn is_remote(owner: &Type) -> bool {
+    let Some(named) = owner.named() else { return false };
+    let name = named.qualified().name.as_str();
+    ["Client", "Service", "Interface", "API", "Lock"].iter().any(|end| name.ends_with(end))
+}
+
+fn fails(signature: &Type) -> bool {
+    matches!(signature, Type::Func(signature)
+        if signature.results.last().is_some_and(Type::is_error))
+}
+
+/// Whether a call whose signature is out of sight gives an error: two results are taken, or one
+/// that is called so.
+fn may_fail(function: &Function<'_>, call: ExprId) -> bool {
+    let file = function.file;
+    let root = Node::Decl(function.index.func(function.id).decl);
+    let parents = file.parents(root);
+    match parents.of(Node::Expr(call)) {
+        Some(Node::Stmt(stmt)) => match &file.stmt(stmt).kind {
+            StmtKind::Assign { left, .. } | StmtKind::Define { left, .. } => {
+                left.last().is_some_and(|&last| function.text(last).to_lowercase().contains("err"))
+            }
+            StmtKind::Return(_) => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_method(function: &Function<'_>, call: ExprId) -> bool {
+    let file = function.file;
+    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
+    match file.expr(file.unparen(callee)).kind {
+        ExprKind::Selector { base, .. } => {
+            !matches!(function.info.resolve(file.unparen(base)), Def::Package(_))
+        }
+        _ => false,
+    }
+}
+
+fn callee_name(function: &Function<'_>, call: ExprId) -> Option<&'static str> {
+    let file = function.file;
+    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
+    match file.expr(file.unparen(callee)).kind {
+        ExprKind::Ident(name) => Some(name.as_str()),
+        ExprKind::Selector { name, .. } => Some(name.name.as_str()),
+        _ => None,
+    }
+}
+
+/// Where a context is made that nothing ends as long as the function waits: it is new, or was
+/// derived here with a cancel function that only `defer` calls.
+fn made_unbounded(scene: &Scene<'_>, read: &Read<'_>, call: &WithContext) -> Option<ExprId> {
+    let function = &read.function;
+    let cx = &scene.cx;
+    if call.at.body != BodyId::OWN {
+        return None;
+    }
+    let mut cancels = None;
+    for &derived in &call.origin.derivations {
+        let known = facts(cx.catalog(), function.index, function.info.callee(derived));
+        let facts: Vec<&Context> = known.all_in_force::<Context>(cx.versions()).collect();
+        if facts.iter().any(|fact| fact.deadline) {
+            return None;
+        }
+        if facts.iter().any(|fact| fact.cancel.is_some()) || facts.is_empty() {
+            cancels = Some(derived);
+        }
+    }
+    match &call.origin.roots[..] {
+        [ContextRoot::Fresh(fresh)] if cancels.is_none() => Some(*fresh),
+        [ContextRoot::Fresh(_) | ContextRoot::Place(_)] => {
+            let made = cancels?;
+            is_ended_at_exit_only(scene, made).then_some(made)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the cancel function that a call gives is used in `defer cancel()` alone.
+fn is_ended_at_exit_only(scene: &Scene<'_>, made: ExprId) -> bool {
+    let Some(stmt) = scene.parent(Node::Expr(made)) else { return false };
+    let Some((left, _)) = scene.assignment(stmt) else { return false };
+    let [_, Some(cancel)] = left[..] else { return false };
+    let mut uses = 0;
+    scene.uses(cancel).all(|expr| {
+        let call = match scene.parent(Node::Expr(expr)) {
+            Some(around) if around == stmt => return true,
+            Some(Node::Expr(call)) => call,
+            _ => return false,
+        };
+        uses += 1;
+        let deferred = match scene.parent(Node::Expr(call)) {
+            Some(Node::Stmt(stmt)) => {
+                matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_))
+            }
+            _ => false,
+        };
+        deferred && matches!(scene.file.expr(call).kind, ExprKind::Call { .. })
+    }) && uses > 0
+}
+
+/// Why a wait without a bound does harm.
+struct Evidence {
+    location: Location,
+    /// What is there.
+    label: String,
+    /// What to do about it.
+    help: &'static str,
+}
+
+/// What others wait for as long as the call waits: a lock that is held, or the end of a function
+/// that a wait group counts.
+fn waited_for(function: &Function<'_>, at: At) -> Option<Evidence> {
+    let file = function.file;
+    let cfg = &function.body(at.body).cfg;
+    let method = |call: ExprId| match file.expr(call).kind {
+        ExprKind::Call { callee, ref args, .. } if args.is_empty() => {
+            match file.expr(file.unparen(callee)).kind {
+                ExprKind::Selector { base, name } => Some((base, name.name.as_str())),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    let evidence = |step: Step, label: String| Evidence {
+        location: Location { file: function.file_id, span: step.span(file) },
+        label,
+        help: "`context.WithTimeout` with a bound that those who wait can bear",
+    };
+    for step in cfg.steps().filter(|&step| step != at.step && cfg.dominates(step, at.step)) {
+        let what = cfg.step(step);
+        let called = match what {
+            Step::Call(call) => method(call),
+            Step::Defer(stmt) => BodyFlow::statement_call(file, stmt).and_then(method),
+            _ => None,
+        };
+        match (what, called) {
+            (Step::Defer(_), Some((group, "Done")))
+                if function.info.type_of(group).strip_pointer().is_named("sync", "WaitGroup") =>
+            {
+                let label = format!("`{}` counts this function", function.text(group));
+                return Some(evidence(what, label));
+            }
+            (Step::Call(_), Some((lock, "Lock"))) => {
+                let text = function.text(lock);
+                let unlocks = |other: StepId| match cfg.step(other) {
+                    Step::Call(call) => method(call).is_some_and(|(base, name)| {
+                        name == "Unlock" && function.text(base) == text
+                    }),
+                    _ => false,
+                };
+                let mut walk = Held { to: at.step, unlocks: &unlocks };
+                if !cfg.search(Start::After(step), (), &mut walk).is_empty() {
+                    return Some(evidence(what, format!("`{text}` is held from here on")));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A walk to a step on which a lock is not given back.
+struct Held<'w> {
+    to: StepId,
+    unlocks: &'w dyn Fn(StepId) -> bool,
+}
+
+impl Walk for Held<'_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        match step {
+            step if step == self.to => Passing::Found,
+            step if (self.unlocks)(step) => Passing::Drop,
+            _ => Passing::On(()),
+        }
+    }
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        false
+    }
+}
+
+/// A call of the same peer, by the same function or a method of the same type, that has a deadline.
+fn sibling(cx: &FunctionCx<'_>, read: &Read<'_>, call: &WithContext) -> Option<Evidence> {
+    let base = peer(&read.function, call.call)?;
+    let own = bounded_call(cx, read, &base, Some(call.call));
+    if own.is_some() {
+        return own;
+    }
+    let receiver = cx.declared().receiver?.ty?;
+    let package = cx.index().package(receiver.package);
+    let name = cx.index().object(receiver).name;
+    let mut siblings = package.methods(name).filter(|method| method.id != cx.func);
+    siblings.find_map(|method| {
+        let other = FunctionCx { func: method.id, ..*cx };
+        let read = cx.summaries().read(method.id)?;
+        bounded_call(&other, &read, &base, None)
+    })
+}
+
+/// What stands for the peer in a call, the receiver's own name left out: `.client` of
+/// `s.client.Stop(ctx)`, and nothing for `s.stop(ctx)`.
+fn peer(function: &Function<'_>, call: ExprId) -> Option<String> {
+    let file = function.file;
+    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
+    let ExprKind::Selector { base, .. } = file.expr(file.unparen(callee)).kind else { return None };
+    if !matches!(file.expr(base).kind, ExprKind::Selector { .. } | ExprKind::Ident(_)) {
+        return None;
+    }
+    let text = function.text(base);
+    let root = text.split('.').next().unwrap_or_default().to_owned();
+    let receiver = function.info.locals().iter().find_map(|local| {
+        let is_receiver = local.kind == LocalKind::Receiver;
+        is_receiver.then(|| local.name.as_str().to_owned())
+    })?;
+    (root == receiver).then(|| text[root.len()..].to_owned())
+}
+
+fn bounded_call(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    base: &str,
+    except: Option<ExprId>,
+) -> Option<Evidence> {
+    let function = &read.function;
+    let calls = calls_with_context(cx, read);
+    let bounded = calls.iter().find(|call| {
+        Some(call.call) != except
+            && call.origin.deadline
+            && !call.origin.roots.contains(&ContextRoot::Unknown)
+            && match peer(function, call.call) {
+                Some(own) if own == base => true,
+                // A method of the type that hands the context on to the peer.
+                Some(own) if own.is_empty() => asks(cx, function, call.call, base),
+                _ => false,
+            }
+    })?;
+    let span = function.file.expr(bounded.call).span;
+    Some(Evidence {
+        location: Location { file: function.file_id, span },
+        label: format!("in `{}` the same peer gets a deadline", cx.declared().name.as_str()),
+        help: "`context.WithTimeout`, as elsewhere in this type",
+    })
+}
+
+/// Whether a call is of a method of the package that gives its first parameter to this peer.
+fn asks(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, base: &str) -> bool {
+    let Callee::Func(func) = *function.info.callee(call) else { return false };
+    if func.package != cx.func.package {
+        return false;
+    }
+    let Some(read) = cx.summaries().read(func) else { return false };
+    let inner = FunctionCx { func, ..*cx };
+    calls_with_context(&inner, &read).iter().any(|call| {
+        matches!(&call.origin.roots[..], [ContextRoot::Place(place)]
+            if place.path.is_empty() && place.root == Root::Param(0))
+            && peer(&read.function, call.call).as_deref() == Some(base)
+    })
+}
+
+fn finding(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    call: &WithContext,
+    made: ExprId,
+    evidence: &Evidence,
+) -> Finding {
+    let function = &read.function;
+    let file = function.file;
+    let callee = match file.expr(call.call).kind {
+        ExprKind::Call { callee, .. } => function.text(callee),
+        _ => String::new(),
+    };
+    let context = function.text(call.context);
+    let message = format!(
+        "`{callee}` waits as long as its peer likes: `{context}` has no deadline, and is made here"
+    );
+    let made_at = cx.location(file.expr(made).span);
+    let mut finding = cx.finding(made_at.span, "no deadline", message);
+    finding.labels.push(Label {
+        location: cx.location(file.expr(call.call).span),
+        role: Role::Stuck,
+        message: "waits here for an answer that may never come".to_owned(),
+    });
+    finding.labels.push(Label {
+        location: evidence.location,
+        role: Role::Context,
+        message: evidence.label.clone(),
+    });
+    finding.why =
+        "a peer that hangs does not answer, and nobody else holds this context to cancel \
+                   it: the goroutine stays, and all that wait for it"
+            .to_owned();
+    finding.help = evidence.help.to_owned();
+    finding.defect = made_at;
+    finding
+}
