@@ -23,6 +23,7 @@ mod done_arm_does_not_leave;
 mod evidence;
 pub mod filter;
 mod filter_order;
+mod goroutine_ignores_context;
 mod handoff;
 mod header_after_handoff;
 pub mod held;
@@ -31,6 +32,7 @@ mod lifecycle_not_ended;
 mod live_header_exposed;
 mod missing_deadline;
 pub mod page;
+mod part_not_ended;
 mod request_shared_after_handoff;
 pub mod scene;
 pub mod selection;
@@ -68,6 +70,7 @@ pub const ALL: &[Rule] = &[
     done_arm_does_not_leave::RULE,
     stuck::DOUBLE_LOCK,
     filter_order::RULE,
+    goroutine_ignores_context::RULE,
     header_after_handoff::RULE,
     helper_outlives::RULE,
     lifecycle_not_ended::RULE,
@@ -77,6 +80,7 @@ pub const ALL: &[Rule] = &[
     missing_deadline::RULE,
     stuck::NIL_CHANNEL,
     stuck::ONCE_SELF,
+    part_not_ended::RULE,
     stuck::RANGE_NEVER_CLOSED,
     stuck::RECEIVE_WITHOUT_SENDER,
     request_shared_after_handoff::RULE,

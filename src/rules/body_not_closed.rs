@@ -32,7 +32,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let lost = match held.dropped {
-            true => vec![Lost { span: held.span(function), way: Way::Return }],
+            true => vec![Lost { span: held.span(function), way: Way::Return, last: None }],
             false => {
                 let beside = |effect: &Effect| is_beside(&held, effect);
                 let absent = |condition, value| says_empty(function, condition, value);

@@ -12,8 +12,8 @@ use crate::rules::held::{self, Held, Lost, Way};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Location;
-use crate::summary::{At, BodyId, Function, Read};
-use crate::syntax::{DeclKind, ExprId, Node, StmtKind};
+use crate::summary::{Act, At, BodyId, Function, Read, Root};
+use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -174,7 +174,7 @@ fn check_held(
 ) -> Option<Finding> {
     let function = &read.function;
     let lost = match held.dropped {
-        true => vec![Lost { span: held.span(function), way: Way::Return }],
+        true => vec![Lost { span: held.span(function), way: Way::Return, last: None }],
         false => held::lost(cx, read, held, &|_| false, &|_, _| false),
     };
     let (first, others) = lost.split_first()?;
@@ -182,6 +182,7 @@ fn check_held(
     if held::ends_with_context(cx, function, held)
         || is_out_of_sight && is_ended_somewhere(cx, function, held)
         || is_kept_over_turns(cx, function, held)
+        || is_needed_on(read, held)
     {
         return None;
     }
@@ -217,6 +218,29 @@ fn is_kept_over_turns(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<
         _ => false,
     };
     assigned && function.body(held.at.body).cfg.reaches(held.at.step, held.at.step)
+}
+
+/// Whether something that a method of the thing gave is known to others: what it is good for goes
+/// on, and so must the thing.
+fn is_needed_on(read: &Read<'_>, held: &Held<'_>) -> bool {
+    let function = &read.function;
+    let whole = held.whole();
+    let given_by_it = |call: ExprId| {
+        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return false };
+        match function.file.expr(function.file.unparen(callee)).kind {
+            ExprKind::Selector { base, .. } => {
+                let at = function.at_call(call);
+                at.is_some_and(|at| function.places(at, base).may_be(&whole))
+            }
+            _ => false,
+        }
+    };
+    function.bodies().any(|body| {
+        read.effects(body).effects.iter().any(|effect| {
+            let kept = matches!(effect.act, Act::Returned(_) | Act::Stored | Act::Sent);
+            kept && matches!(effect.place.root, Root::Call(call, _) if given_by_it(call))
+        })
+    })
 }
 
 fn finding(

@@ -13,9 +13,7 @@ use crate::index::{Callee, Def, FuncId, LocalKind, Type};
 use crate::rules::scene::{Scene, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::Location;
-use crate::summary::{
-    At, BodyFlow, BodyId, ContextOrigin, ContextRoot, Function, Place, Read, Root, facts,
-};
+use crate::summary::{At, BodyId, ContextOrigin, ContextRoot, Function, Place, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// The rule.
@@ -39,11 +37,8 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         let Some(made) = made_unbounded(scene, &read, &call) else { continue };
         let evidence = sibling(cx, &read, &call).or_else(|| {
             let fresh = call.origin.is_fresh()
-                && call.origin.derivations.iter().all(|call| {
-                    let known = facts(cx.catalog(), cx.index(), read.function.info.callee(*call));
-                    known.all_in_force::<Context>(cx.versions()).all(|fact| fact.cancel.is_none())
-                });
-            fresh.then(|| waited_for(&read.function, call.at))?
+                && call.origin.derivations.iter().all(|&made| !gives_cancel(scene, made));
+            fresh.then(|| waited_for(cx, &read.function, &call))?
         });
         let Some(evidence) = evidence else { continue };
         findings.push(finding(cx, &read, &call, made, &evidence));
@@ -222,7 +217,9 @@ fn made_unbounded(scene: &Scene<'_>, read: &Read<'_>, call: &WithContext) -> Opt
         if facts.iter().any(|fact| fact.deadline) {
             return None;
         }
-        if facts.iter().any(|fact| fact.cancel.is_some()) || facts.is_empty() {
+        if facts.iter().any(|fact| fact.cancel.is_some())
+            || facts.is_empty() && gives_cancel(scene, derived)
+        {
             cancels = Some(derived);
         }
     }
@@ -233,6 +230,15 @@ fn made_unbounded(scene: &Scene<'_>, read: &Read<'_>, call: &WithContext) -> Opt
             is_ended_at_exit_only(scene, made).then_some(made)
         }
         _ => None,
+    }
+}
+
+/// Whether a call that derives a context gives something beside it.
+fn gives_cancel(scene: &Scene<'_>, derived: ExprId) -> bool {
+    let assigned = scene.parent(Node::Expr(derived)).and_then(|stmt| scene.assignment(stmt));
+    match assigned {
+        Some((left, right)) => left.len() > right.len(),
+        None => matches!(scene.info.type_of(derived), Type::Tuple(types) if types.len() > 1),
     }
 }
 
@@ -268,56 +274,74 @@ struct Evidence {
     help: &'static str,
 }
 
-/// What others wait for as long as the call waits: a lock that is held, or the end of a function
-/// that a wait group counts.
-fn waited_for(function: &Function<'_>, at: At) -> Option<Evidence> {
+/// The lock that others wait for as long as the call waits.
+///
+/// Much that is local takes a context too, and ends soon by itself: the peer has to be known as
+/// one.
+fn waited_for(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: &WithContext,
+) -> Option<Evidence> {
+    let at = call.at;
     let file = function.file;
+    if !is_known_peer(cx, function, call.call) {
+        return None;
+    }
     let cfg = &function.body(at.body).cfg;
-    let method = |call: ExprId| match file.expr(call).kind {
-        ExprKind::Call { callee, ref args, .. } if args.is_empty() => {
-            match file.expr(file.unparen(callee)).kind {
-                ExprKind::Selector { base, name } => Some((base, name.name.as_str())),
-                _ => None,
+    let method = |step: StepId| {
+        let Step::Call(call) = cfg.step(step) else { return None };
+        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
+        match file.expr(file.unparen(callee)).kind {
+            ExprKind::Selector { base, name } if args.is_empty() => {
+                Some((base, name.name.as_str()))
             }
-        }
-        _ => None,
-    };
-    let evidence = |step: Step, label: String| Evidence {
-        location: Location { file: function.file_id, span: step.span(file) },
-        label,
-        help: "`context.WithTimeout` with a bound that those who wait can bear",
-    };
-    for step in cfg.steps().filter(|&step| step != at.step && cfg.dominates(step, at.step)) {
-        let what = cfg.step(step);
-        let called = match what {
-            Step::Call(call) => method(call),
-            Step::Defer(stmt) => BodyFlow::statement_call(file, stmt).and_then(method),
             _ => None,
+        }
+    };
+    cfg.steps().filter(|&step| step != at.step && cfg.dominates(step, at.step)).find_map(|step| {
+        let (lock, "Lock") = method(step)? else { return None };
+        let text = function.text(lock);
+        let unlocks = |other: StepId| {
+            method(other)
+                .is_some_and(|(base, name)| name == "Unlock" && function.text(base) == text)
         };
-        match (what, called) {
-            (Step::Defer(_), Some((group, "Done")))
-                if function.info.type_of(group).strip_pointer().is_named("sync", "WaitGroup") =>
-            {
-                let label = format!("`{}` counts this function", function.text(group));
-                return Some(evidence(what, label));
-            }
-            (Step::Call(_), Some((lock, "Lock"))) => {
-                let text = function.text(lock);
-                let unlocks = |other: StepId| match cfg.step(other) {
-                    Step::Call(call) => method(call).is_some_and(|(base, name)| {
-                        name == "Unlock" && function.text(base) == text
-                    }),
-                    _ => false,
-                };
-                let mut walk = Held { to: at.step, unlocks: &unlocks };
-                if !cfg.search(Start::After(step), (), &mut walk).is_empty() {
-                    return Some(evidence(what, format!("`{text}` is held from here on")));
+        let mut walk = Held { to: at.step, unlocks: &unlocks };
+        let is_held = !cfg.search(Start::After(step), (), &mut walk).is_empty();
+        is_held.then(|| Evidence {
+            location: Location { file: function.file_id, span: cfg.step(step).span(file) },
+            label: format!("`{text}` is held from here on"),
+            help: "`context.WithTimeout` with a bound that those who wait can bear",
+        })
+    })
+}
+
+/// Whether a call is known to go to another process: the catalog says so, or it is a method of a
+/// client.
+fn is_known_peer(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let callee = function.info.callee(call);
+    if facts(cx.catalog(), function.index, callee).in_force::<Blocking>(cx.versions()).is_some() {
+        return true;
+    }
+    let owner = match callee {
+        Callee::InterfaceMethod(selection) => {
+            selection.owner.named().map(|named| named.qualified().name)
+        }
+        Callee::External(name) => name.receiver,
+        _ => match function.file.expr(call).kind {
+            ExprKind::Call { callee, .. } => {
+                match function.file.expr(function.file.unparen(callee)).kind {
+                    ExprKind::Selector { base, .. } => {
+                        let ty = function.info.type_of(base).strip_pointer();
+                        ty.named().map(|named| named.qualified().name)
+                    }
+                    _ => None,
                 }
             }
-            _ => {}
-        }
-    }
-    None
+            _ => None,
+        },
+    };
+    owner.is_some_and(|owner| owner.as_str().to_lowercase().ends_with("client"))
 }
 
 /// A walk to a step on which a lock is not given back.
@@ -345,6 +369,11 @@ impl Walk for Held<'_> {
 /// A call of the same peer, by the same function or a method of the same type, that has a deadline.
 fn sibling(cx: &FunctionCx<'_>, read: &Read<'_>, call: &WithContext) -> Option<Evidence> {
     let base = peer(&read.function, call.call)?;
+    if base.is_empty() && !is_own_step(&read.function, call.call)
+        || !may_fail(&read.function, call.call)
+    {
+        return None;
+    }
     let own = bounded_call(cx, read, &base, Some(call.call));
     if own.is_some() {
         return own;
@@ -358,6 +387,15 @@ fn sibling(cx: &FunctionCx<'_>, read: &Read<'_>, call: &WithContext) -> Option<E
         let read = cx.summaries().read(method.id)?;
         bounded_call(&other, &read, &base, None)
     })
+}
+
+/// Whether a call is of a step of the type's own. What it offers to everybody can be called with a
+/// deadline by whoever cannot wait, and what an interface in it does is not known to be remote.
+fn is_own_step(function: &Function<'_>, call: ExprId) -> bool {
+    match function.info.callee(call) {
+        Callee::Func(func) => !function.index.func(*func).name.is_exported(),
+        _ => false,
+    }
 }
 
 /// What stands for the peer in a call, the receiver's own name left out: `.client` of

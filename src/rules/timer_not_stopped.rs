@@ -165,6 +165,13 @@ fn not_stopped(
         role: Role::Left,
         message: "nor here".to_owned(),
     }));
+    if let Some(last) = first.last.filter(|_| first.way == Way::Again) {
+        finding.labels.push(Label {
+            location: cx.location(last),
+            role: Role::Left,
+            message: "the turn ends with this".to_owned(),
+        });
+    }
     // What it does then is often harmless, and meant to be.
     if goes_on == "runs" {
         finding.confidence = Confidence::Low;

@@ -1,14 +1,19 @@
 //! `wait-ignores-context`: a sleep in a function that elsewhere waits for being told to end.
 //!
 //! The evidence is the function's own: the same body has a `select` that looks at a context or
-//! stop channel, so whoever wrote it meant it to end when told, and the sleep cannot.
+//! stop channel, so whoever wrote it meant it to end when told, and the sleep cannot. Or it is its
+//! type's: the sleep is in a goroutine of a value that has a channel which is closed at its end,
+//! and which its other methods look at.
 
-use crate::catalog;
+use crate::catalog::{self, Blocking};
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{LocalKind, Type};
+use crate::flow::{Step, StepId};
+use crate::index::{Callee, Def, LocalId, LocalKind, ObjectKind, Type};
+use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
-use crate::summary::{Act, At, BodyId, Effect, Function, Guard, Read, Root, What};
-use crate::syntax::{ExprId, ExprKind};
+use crate::source::Location;
+use crate::summary::{Act, At, BodyId, Effect, Function, Guard, Place, Read, Root, facts};
+use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -25,41 +30,216 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     for body in read.function.bodies() {
-        for at in sleeps(&read, body) {
-            if let Some(told) = told_elsewhere(&read, at) {
-                findings.extend(finding(cx, &read.function, at, told));
-            }
+        for at in sleeps(cx, &read, body) {
+            let told = told_elsewhere(cx, &read, at).or_else(|| told_siblings(cx, at));
+            findings.extend(told.map(|told| finding(cx, &read.function, at, told)));
         }
     }
 }
 
 /// The steps of a body that sleep for a long time, or for one that is not known.
-fn sleeps(read: &Read<'_>, body: BodyId) -> Vec<At> {
+fn sleeps(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> Vec<At> {
     let function = &read.function;
-    let long = |at: &At| {
-        let call = function.step(*at).call(function.file);
-        call.and_then(|call| length(function, call)).is_none_or(|length| length > SOON)
+    let long = |call: ExprId| {
+        let callee = function.info.callee(call);
+        let known = facts(cx.catalog(), function.index, callee);
+        let sleeps = known.in_force::<Blocking>(cx.versions()).is_some_and(|blocking| {
+            blocking.wait == catalog::Wait::Sleep && blocking.context.is_none()
+        });
+        sleeps && length(function, call).is_none_or(|length| length > SOON)
     };
-    let waits = read.waits(body).iter().filter(|(_, wait)| {
-        wait.what == What::Library(catalog::Wait::Sleep) && wait.hops.is_empty()
+    let cfg = &function.body(body).cfg;
+    let steps = cfg.steps().filter(|&step| match cfg.step(step) {
+        Step::Call(call) => long(call),
+        _ => false,
     });
-    waits.map(|&(at, _)| at).filter(long).collect()
+    steps.map(|step| At { body, step }).collect()
 }
 
+/// How long a sleep is at most, as far as the constants say that it is made of: also a part of one,
+/// as `rand.Float64()` makes it, or the value that a variable begins with. `None` if anything else
+/// says how long.
 fn length(function: &Function<'_>, call: ExprId) -> Option<i128> {
     let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
-    function.info.constant(*args.first()?)?.as_int()
+    let mut open = vec![*args.first()?];
+    let mut followed = Vec::new();
+    let mut longest = None;
+    while let Some(expr) = open.pop() {
+        for used in values_in(function.file, expr) {
+            if let Some(constant) = function.info.constant(used) {
+                longest = longest.max(constant.as_int());
+                continue;
+            }
+            match *function.info.resolve(used) {
+                Def::Local(local) if followed.contains(&local) => {}
+                Def::Local(local) if function.info.local(local).kind == LocalKind::Var => {
+                    followed.push(local);
+                    open.extend(assigned(function, local));
+                }
+                Def::Local(_) | Def::Field(_) | Def::External(_) => return None,
+                Def::Global(object) if function.index.object(object).kind == ObjectKind::Var => {
+                    return None;
+                }
+                _ => {}
+            }
+        }
+    }
+    longest
+}
+
+/// The expressions at or below one but for those that only say what is called.
+fn values_in(file: &File, expr: ExprId) -> Vec<ExprId> {
+    let mut values = Vec::new();
+    let mut called = Vec::new();
+    for node in file.descendants(Node::Expr(expr)) {
+        let Node::Expr(expr) = node else { continue };
+        match file.expr(expr).kind {
+            _ if called.contains(&expr) => {
+                if let ExprKind::Selector { base, .. } = file.expr(expr).kind {
+                    called.push(base);
+                }
+                continue;
+            }
+            ExprKind::Call { callee, .. } => called.push(callee),
+            _ => {}
+        }
+        values.push(expr);
+    }
+    values
+}
+
+/// What is assigned to a variable anywhere in the function.
+fn assigned(function: &Function<'_>, local: LocalId) -> Vec<ExprId> {
+    let file = function.file;
+    let decl = function.index.func(function.id).decl;
+    let is_it = |expr: &ExprId| matches!(function.info.resolve(*expr), Def::Local(other) if *other == local);
+    let statements = file.descendants(Node::Decl(decl)).filter_map(|node| match node {
+        Node::Stmt(stmt) => match &file.stmt(stmt).kind {
+            StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right } => {
+                left.iter().any(is_it).then_some(&right[..])
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    statements.flatten().copied().collect()
+}
+
+/// Where the function, or another of its type, learns that it is to end.
+struct Told {
+    channel: String,
+    location: Location,
+    label: &'static str,
 }
 
 /// A receive in a `select` of the same body, before or after the sleep, that learns of the end.
-fn told_elsewhere<'r>(read: &'r Read<'_>, sleep: At) -> Option<&'r Effect> {
+fn told_elsewhere(cx: &FunctionCx<'_>, read: &Read<'_>, sleep: At) -> Option<Told> {
     let function = &read.function;
     let cfg = &function.body(sleep.body).cfg;
-    read.effects(sleep.body).effects.iter().find(|effect| {
-        effect.act == Act::Received(Guard::Arms)
-            && function.step(effect.at).received_from(function.file).is_some()
+    let mut effects = read.effects(sleep.body).effects.iter();
+    effects.find_map(|effect| {
+        let learns = effect.act == Act::Received(Guard::Arms)
             && is_told(function, effect)
             && cfg.reaches(sleep.step, effect.at.step)
+            && leaves(function, effect, sleep);
+        let step = function.step(effect.at);
+        let channel = step.received_from(function.file).filter(|_| learns)?;
+        (!may_be_nil(cx, function, channel)).then(|| Told {
+            channel: function.text(channel),
+            location: cx.location(step.span(function.file)),
+            label: "here the function ends when it is told to",
+        })
+    })
+}
+
+/// Whether the arm that receives does not come back to the sleep: a channel that only wakes the
+/// function does not tell it to end.
+fn leaves(function: &Function<'_>, effect: &Effect, sleep: At) -> bool {
+    !function.body(sleep.body).cfg.reaches(effect.at.step, sleep.step)
+}
+
+/// A receive in a `select` of another method, from a channel of the receiver that is closed when
+/// its value ends, if the sleep is in a goroutine of the value's own.
+fn told_siblings(cx: &FunctionCx<'_>, sleep: At) -> Option<Told> {
+    let receiver = cx.declared().receiver?.ty?;
+    if sleep.body != BodyId::OWN || !is_goroutine(cx) {
+        return None;
+    }
+    let package = cx.index().package(receiver.package);
+    let name = cx.index().object(receiver).name;
+    let siblings = || package.methods(name).filter(|method| !serves_tests(cx.index(), method.id));
+    let is_closed = |channel: &Place| {
+        siblings().any(|method| {
+            let summary = cx.summaries().of(method.id);
+            summary.is_some_and(|summary| {
+                let mut deeds = summary.deeds.iter();
+                deeds.any(|deed| deed.act == Act::Closed && deed.place == *channel)
+            })
+        })
+    };
+    siblings().filter(|method| method.id != cx.func).find_map(|method| {
+        let read = cx.summaries().read(method.id)?;
+        let function = &read.function;
+        function.bodies().find_map(|body| {
+            let mut effects = read.effects(body).effects.iter();
+            effects.find_map(|effect| {
+                let learns = effect.act == Act::Received(Guard::Arms)
+                    && effect.place.root == Root::Receiver
+                    && !effect.place.path.is_empty()
+                    && is_closed(&effect.place)
+                    && ends_work(function, effect.at);
+                let step = function.step(effect.at);
+                let channel = step.received_from(function.file).filter(|_| learns)?;
+                is_signal(function, function.info.type_of(channel)).then(|| Told {
+                    channel: function.text(channel),
+                    location: Location { file: function.file_id, span: step.span(function.file) },
+                    label: "here another method looks at it",
+                })
+            })
+        })
+    })
+}
+
+/// Whether the function asks if a channel is there at all, so that it may sleep where it is not.
+fn may_be_nil(cx: &FunctionCx<'_>, function: &Function<'_>, channel: ExprId) -> bool {
+    let file = function.file;
+    let name = function.text(channel);
+    file.descendants(Node::Decl(cx.declared().decl)).any(|node| match node {
+        Node::Expr(expr) => match file.expr(expr).kind {
+            ExprKind::Binary { left, right, .. } => {
+                let is_nil = |side| matches!(function.info.resolve(side), Def::Nil);
+                is_nil(right) && function.text(left) == name
+                    || is_nil(left) && function.text(right) == name
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// Whether what comes after a receive is no loop any more: a channel that lets work begin is closed
+/// too.
+fn ends_work(function: &Function<'_>, received: At) -> bool {
+    let cfg = &function.body(received.body).cfg;
+    let goes_on = |step: &StepId| cfg.reaches(received.step, *step) && cfg.reaches(*step, *step);
+    !cfg.steps().any(|step| goes_on(&step))
+}
+
+/// Whether the package runs the function as a goroutine.
+fn is_goroutine(cx: &FunctionCx<'_>) -> bool {
+    let package = cx.index().package(cx.func.package);
+    package.funcs.iter().any(|func| {
+        let file = cx.index().file_of(func.id);
+        file.descendants(Node::Decl(func.decl)).any(|node| match node {
+            Node::Stmt(stmt) => match file.stmt(stmt).kind {
+                StmtKind::Go(call) => {
+                    let callee = cx.index().body(func.id).callee(file.unparen(call));
+                    matches!(callee, Callee::Func(callee) if *callee == cx.func)
+                }
+                _ => false,
+            },
+            _ => false,
+        })
     })
 }
 
@@ -73,35 +253,33 @@ fn is_told(function: &Function<'_>, effect: &Effect) -> bool {
         (Root::Param(index), []) => function.info.locals().iter().any(|local| {
             local.kind == LocalKind::Param(index)
                 && local.owner.is_none()
-                && match function.index.underlying(&local.ty) {
-                    Type::Chan(_, element) => matches!(
-                        function.index.underlying(&element),
-                        Type::Struct(fields) if fields.fields.is_empty()
-                    ),
-                    _ => false,
-                }
+                && is_signal(function, &local.ty)
         }),
         _ => false,
     }
 }
 
-fn finding(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    sleep: At,
-    told: &Effect,
-) -> Option<Finding> {
-    let file = function.file;
-    let step = function.step(sleep);
-    let receive = function.step(told.at);
-    let channel = function.text(receive.received_from(file)?);
+/// Whether a type is that of channels that carry nothing.
+fn is_signal(function: &Function<'_>, ty: &Type) -> bool {
+    match function.index.underlying(ty) {
+        Type::Chan(_, element) => matches!(
+            function.index.underlying(&element),
+            Type::Struct(fields) if fields.fields.is_empty()
+        ),
+        _ => false,
+    }
+}
+
+fn finding(cx: &FunctionCx<'_>, function: &Function<'_>, sleep: At, told: Told) -> Finding {
+    let channel = told.channel;
     let message =
-        format!("`{channel}` does not end this sleep, and the function goes on until it is over",);
-    let mut finding = cx.finding(step.span(file), "sleeps on", message);
+        format!("`{channel}` does not end this sleep, and the function goes on until it is over");
+    let span = function.step(sleep).span(function.file);
+    let mut finding = cx.finding(span, "sleeps on", message);
     finding.labels.push(Label {
-        location: cx.location(receive.span(file)),
+        location: told.location,
         role: Role::Context,
-        message: "here the function ends when it is told to".to_owned(),
+        message: told.label.to_owned(),
     });
     finding.why = format!(
         "nothing wakes a goroutine from `time.Sleep`: what waits for it to end after `{channel}` \
@@ -109,5 +287,5 @@ fn finding(
     );
     finding.help =
         format!("a `select` with `<-{channel}` and the channel of a timer instead of the sleep");
-    Some(finding)
+    finding
 }

@@ -24,7 +24,13 @@ pub fn load_options(dir: &Path) -> LoadOptions {
 /// Runs the rules that are on by default, and all of `rule`, over `dir`, with the sources of the
 /// standard library and, if asked for, those of the module cache.
 pub fn analyze(dir: &Path, rule: &str, module_cache: bool) -> Report {
-    let config = Config { select: vec![DEFAULT_RULES.into(), rule.into()], ..Config::default() };
+    analyze_selected(dir, &[DEFAULT_RULES, rule], module_cache)
+}
+
+/// Runs the rules that are selected, as [`analyze`] does.
+pub fn analyze_selected(dir: &Path, select: &[&str], module_cache: bool) -> Report {
+    let select = select.iter().map(|&rule| rule.into()).collect();
+    let config = Config { select, ..Config::default() };
     let (selection, unknown) = Selection::new(&config);
     assert_eq!(unknown, [], "selectors that do not exist");
     let mut options = load_options(dir);

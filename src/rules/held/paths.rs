@@ -21,6 +21,8 @@ pub struct Lost {
     pub span: Span,
     /// How it is lost there.
     pub way: Way,
+    /// The last that is done of the turn of a loop that leaves it behind.
+    pub last: Option<Span>,
 }
 
 /// How a thing is lost.
@@ -217,14 +219,28 @@ fn lost_at(function: &Function<'_>, held: &Held<'_>, path: &Path<Flags>) -> Lost
     let file = function.file;
     match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => {
-            Lost { span: file.stmt(stmt).span, way: Way::Return }
+            Lost { span: file.stmt(stmt).span, way: Way::Return, last: None }
         }
         PathEnd::Exit(..) => {
             let end = file.stmt(function.body(held.at.body).block).span.end;
-            Lost { span: Span::new(end.saturating_sub(1), end), way: Way::End }
+            Lost { span: Span::new(end.saturating_sub(1), end), way: Way::End, last: None }
         }
-        PathEnd::Step(_) => Lost { span: held.span(function), way: Way::Again },
+        PathEnd::Step(_) => Lost {
+            span: held.span(function),
+            way: Way::Again,
+            last: last_of_turn(function, held, path),
+        },
     }
+}
+
+/// The last step of a path that only the turn with the thing comes to: what follows is the loop's
+/// own, and the block of the next thing.
+fn last_of_turn(function: &Function<'_>, held: &Held<'_>, path: &Path<Flags>) -> Option<Span> {
+    let cfg = &function.body(held.at.body).cfg;
+    let own = |step: &StepId| *step != held.at.step && cfg.dominates(held.at.step, *step);
+    let blocks = path.edges.iter().rev().skip(1).map(|edge| edge.to);
+    let mut steps = blocks.filter_map(|block| cfg.steps_of(block).rfind(own));
+    steps.next().map(|step| cfg.step(step).span(function.file))
 }
 
 /// What an expression is of what a call gives.

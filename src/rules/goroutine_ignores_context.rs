@@ -1,0 +1,296 @@
+//! `goroutine-ignores-context`: a goroutine that can never end, started where something does end.
+//!
+//! That it can never end is read off its graph: no path leaves the body. A process may have such
+//! goroutines on purpose, so there must be an end that it misses: the value that it works for has
+//! a method that ends it, or who started it ends with a context.
+
+use crate::catalog;
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::index::{Callee, Def, Func, FuncId, LocalKind, ObjectId, Type, TypeDecl};
+use crate::rules::scene::serves_tests;
+use crate::rules::{Check, FunctionCx, Rule, held};
+use crate::source::{Location, Span};
+use crate::summary::{Act, At, BodyFlow, BodyId, Function, Read, Root, Wait, What};
+use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    page: include_str!("../../rules/goroutine-ignores-context.md"),
+    check: Check::Function(check),
+};
+
+/// What Go programs call the method that ends a value.
+const ENDS: [&str; 3] = ["Close", "Shutdown", "Stop"];
+
+fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if held::runs_process_or_test(cx) || serves_tests(cx.index(), cx.func) {
+        return;
+    }
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    for body in read.function.bodies() {
+        for step in read.function.body(body).cfg.steps() {
+            let Step::Go(stmt) = read.function.body(body).cfg.step(step) else { continue };
+            let Some(call) = BodyFlow::statement_call(read.function.file, stmt) else { continue };
+            let go = Go { at: At { body, step }, call };
+            findings.extend(check_go(cx, &read, &go));
+        }
+    }
+}
+
+/// A `go` statement.
+struct Go {
+    at: At,
+    call: ExprId,
+}
+
+fn check_go(cx: &FunctionCx<'_>, read: &Read<'_>, go: &Go) -> Option<Finding> {
+    let function = &read.function;
+    let ExprKind::Call { callee, .. } = function.file.expr(go.call).kind else { return None };
+    let literal = function.file.unparen(callee);
+    if let Some(body) = function.body_of_literal(literal) {
+        let endless = endless(read, body)?;
+        let periodic = is_periodic(read, body);
+        let missed = end_of_value(cx, function, Node::Expr(literal))
+            .or_else(|| end_of_starter(cx, read, go.at).filter(|_| periodic))?;
+        return Some(finding(cx, function, go, endless, missed));
+    }
+    let Callee::Func(func) = *function.info.callee(go.call) else { return None };
+    if func.package != cx.func.package {
+        return None;
+    }
+    let spawned = cx.summaries().read(func)?;
+    let endless = endless(&spawned, BodyId::OWN)?;
+    let periodic = is_periodic(&spawned, BodyId::OWN);
+    let owner = cx.index().func(func).receiver.and_then(|receiver| receiver.ty);
+    let missed = owner
+        .and_then(|owner| ended_by(cx, owner))
+        .or_else(|| end_of_starter(cx, read, go.at).filter(|_| periodic))?;
+    Some(finding(cx, function, go, endless, missed))
+}
+
+/// The loop that a body never leaves: no path ends, whatever the calls in it do, as far as they
+/// are known. Signals are the process's, and so is what waits for them.
+fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
+    let function = &read.function;
+    let flow = function.body(body);
+    if flow.cfg.incomplete() || !flow.cfg.search(Start::Entry, (), &mut AnyExit).is_empty() {
+        return None;
+    }
+    let of_process = flow.cfg.steps().any(|step| {
+        let channel = flow.cfg.step(step).received_from(function.file);
+        channel.is_some_and(|channel| match function.info.type_of(channel) {
+            Type::Chan(_, element) => element.is_named("os", "Signal"),
+            _ => false,
+        })
+    });
+    if of_process {
+        return None;
+    }
+    let file = function.file;
+    let own = flow.literal;
+    let parents = file.parents(Node::Stmt(flow.block));
+    let endless = file.descendants(Node::Stmt(flow.block)).find_map(|node| match node {
+        Node::Stmt(stmt) => match file.stmt(stmt).kind {
+            StmtKind::For { cond: None, .. } => {
+                let inner = parents.around(node).any(|around| match around {
+                    Node::Expr(expr) => {
+                        Some(expr) != own && matches!(file.expr(expr).kind, ExprKind::FuncLit(_))
+                    }
+                    _ => false,
+                });
+                (!inner).then_some(stmt)
+            }
+            _ => None,
+        },
+        _ => None,
+    })?;
+    let start = file.stmt(endless).span.start;
+    let span = Span::new(start, start + "for".len() as u32);
+    Some(Location { file: function.file_id, span })
+}
+
+/// Whether a body sleeps between its turns, so that it is no step of somebody's work.
+fn is_periodic(read: &Read<'_>, body: BodyId) -> bool {
+    let sleeps = |wait: &Wait| wait.what == What::Library(catalog::Wait::Sleep);
+    read.waits(body).iter().any(|(_, wait)| sleeps(wait) && wait.hops.is_empty())
+}
+
+/// A walk to any way out.
+struct AnyExit;
+
+impl Walk for AnyExit {
+    type State = ();
+
+    fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
+        Passing::On(())
+    }
+
+    fn passes_missing(&self) -> bool {
+        true
+    }
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        true
+    }
+}
+
+/// What ends and is missed by the goroutine.
+struct Missed {
+    location: Location,
+    /// What is there.
+    label: String,
+    /// What ends, in the user's names.
+    end: String,
+    confidence: Confidence,
+}
+
+/// The method that ends a value which a literal works with: the receiver of the function, or what
+/// the function makes and returns.
+fn end_of_value(cx: &FunctionCx<'_>, function: &Function<'_>, literal: Node) -> Option<Missed> {
+    let info = function.info;
+    function.file.descendants(literal).find_map(|node| {
+        let Node::Expr(expr) = node else { return None };
+        let ExprKind::Ident(_) = function.file.expr(expr).kind else { return None };
+        let Def::Local(local) = *info.resolve(expr) else { return None };
+        let local = info.local(local);
+        let is_own = match local.kind {
+            LocalKind::Receiver => true,
+            LocalKind::Param(_) => false,
+            _ => local.owner.is_none() && is_given_back(cx, &local.ty),
+        };
+        ended_by(cx, declared_type(&local.ty)?).filter(|_| is_own)
+    })
+}
+
+fn declared_type(ty: &Type) -> Option<ObjectId> {
+    match ty.strip_pointer().named()?.decl {
+        TypeDecl::Global(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// Whether the function gives something of a type to its callers, as a constructor does.
+fn is_given_back(cx: &FunctionCx<'_>, ty: &Type) -> bool {
+    let own = cx.index().func_type(cx.func);
+    let Type::Func(signature) = &own else { return false };
+    let wanted = declared_type(ty);
+    wanted.is_some() && signature.results.iter().any(|result| declared_type(result) == wanted)
+}
+
+/// The method that ends values of a type of the same package.
+fn ended_by(cx: &FunctionCx<'_>, owner: ObjectId) -> Option<Missed> {
+    if owner.package != cx.func.package {
+        return None;
+    }
+    let name = cx.index().object(owner).name;
+    let mut methods = cx.index().package(owner.package).methods(name);
+    let method = methods.find(|method| is_end(cx, method))?;
+    Some(Missed {
+        location: name_of(cx, method),
+        label: format!("`{}` ends a `{name}`, and not this goroutine", method.name),
+        end: format!("`{}` of the `{name}` that it works for", method.name),
+        confidence: Confidence::High,
+    })
+}
+
+/// Whether a method ends its value: it is called so, is not told of anything else to end, and does
+/// something.
+fn is_end(cx: &FunctionCx<'_>, method: &Func) -> bool {
+    let Type::Func(signature) = cx.index().func_type(method.id) else { return false };
+    if !signature.params.iter().all(Type::is_context) {
+        return false;
+    }
+    let does_something = |func: FuncId| {
+        let read = cx.summaries().read(func);
+        read.is_some_and(|read| {
+            let cfg = &read.function.body(BodyId::OWN).cfg;
+            cfg.steps().any(|step| matches!(cfg.step(step), Step::Call(_)))
+        })
+    };
+    ENDS.contains(&method.name.as_str()) && does_something(method.id)
+}
+
+fn name_of(cx: &FunctionCx<'_>, method: &Func) -> Location {
+    let file = cx.index().file_of(method.id);
+    let span = match &file.decl(method.decl).kind {
+        DeclKind::Func(func) => func.name.span,
+        _ => file.decl(method.decl).span,
+    };
+    Location { file: method.file, span }
+}
+
+/// Where the function that starts the goroutine, or another goroutine of it, ends with a context or
+/// stop channel that the function was given.
+fn end_of_starter(cx: &FunctionCx<'_>, read: &Read<'_>, go: At) -> Option<Missed> {
+    let function = &read.function;
+    let told = function.bodies().find_map(|body| {
+        read.effects(body).effects.iter().find(|effect| {
+            effect.at.body == BodyId::OWN
+                && effect.at != go
+                && matches!(effect.act, Act::Received(_))
+                && match (effect.place.root, &effect.place.path[..]) {
+                    (Root::Param(_), [.., last]) => last.as_str() == "Done()",
+                    (Root::Param(index), []) => is_stop_channel(function, index),
+                    _ => false,
+                }
+        })
+    })?;
+    let step = function.step(told.at);
+    Some(Missed {
+        location: cx.location(step.span(function.file)),
+        label: "this ends with what the function was given".to_owned(),
+        end: "what its starter ends with".to_owned(),
+        confidence: Confidence::Medium,
+    })
+}
+
+fn is_stop_channel(function: &Function<'_>, index: u32) -> bool {
+    function.info.locals().iter().any(|local| {
+        local.kind == LocalKind::Param(index)
+            && local.owner.is_none()
+            && is_signal(function, &local.ty)
+    })
+}
+
+fn is_signal(function: &Function<'_>, ty: &Type) -> bool {
+    match function.index.underlying(ty) {
+        Type::Chan(_, element) => matches!(
+            function.index.underlying(&element),
+            Type::Struct(fields) if fields.fields.is_empty()
+        ),
+        _ => false,
+    }
+}
+
+fn finding(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    go: &Go,
+    endless: Location,
+    missed: Missed,
+) -> Finding {
+    let message = format!("this loop has no way out, so its goroutine stays after {}", missed.end);
+    let mut finding = cx.package.finding(endless, "goes on for ever", message);
+    finding.confidence = finding.confidence.min(missed.confidence);
+    let started = function.step(go.at).span(function.file);
+    let started = Span::new(started.start, started.start + "go".len() as u32);
+    finding.labels.push(Label {
+        location: cx.location(started),
+        role: Role::Started,
+        message: "the goroutine is started here".to_owned(),
+    });
+    finding.labels.push(Label {
+        location: missed.location,
+        role: Role::Context,
+        message: missed.label,
+    });
+    finding.why = "no `return`, `break` or `panic` leaves the loop, and nothing from outside ends \
+                   a goroutine: each one that is started stays as long as the process, with all \
+                   that it refers to"
+        .to_owned();
+    finding.help =
+        "a stop channel or context of the value, looked at in a `select` in the loop".to_owned();
+    finding.defect = endless;
+    finding
+}
