@@ -149,6 +149,10 @@ impl Link {
         cfg.reaches(from.step, to.step) || cfg.reaches(to.step, from.step)
     }
 
+    fn is_literal(&self) -> bool {
+        self.name == LITERAL
+    }
+
     /// As a part of the chain of a function that calls the builder of this one.
     fn called_from(mut self, func: FuncId, at: At, conditional: bool) -> Link {
         self.way.insert(0, (func, at));
@@ -169,6 +173,9 @@ fn assignment(function: &Function<'_>, at: At, value: ExprId) -> Option<Span> {
     }
 }
 
+/// What a filter is called that has no name.
+const LITERAL: &str = "func";
+
 /// What a filter is called in the code.
 fn name(function: &Function<'_>, value: ExprId) -> String {
     let mut value = function.file.unparen(value);
@@ -176,7 +183,7 @@ fn name(function: &Function<'_>, value: ExprId) -> String {
         match &function.file.expr(value).kind {
             ExprKind::Call { callee, .. } => value = function.file.unparen(*callee),
             ExprKind::Selector { name, .. } => return name.name.to_string(),
-            ExprKind::FuncLit(_) => return "func".to_owned(),
+            ExprKind::FuncLit(_) => return LITERAL.to_owned(),
             _ => return function.text(value),
         }
     }

@@ -11,7 +11,7 @@ use crate::flow::{Step, StepId};
 use crate::index::{Builtin, Callee, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::handoff::{
-    goes_on_with_chain, has_role, is_handler, is_left_behind, runs_handler,
+    goes_on_with_chain, has_role, is_handler, is_left_behind, runs_handler, variable,
 };
 use crate::rules::sharing::{self, Sharing};
 use crate::source::Location;
@@ -252,6 +252,22 @@ fn next_calls(cx: &FunctionCx<'_>, function: &Function<'_>, body: BodyId) -> Vec
             runs_next(cx, function, call).then_some((step, call))
         })
         .collect()
+}
+
+/// The variable with the inner handler that a literal runs.
+pub fn next_of_literal(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    literal: ExprId,
+) -> Option<LocalId> {
+    let body = function.body_of_literal(literal)?;
+    next_calls(cx, function, body).into_iter().find_map(|(_, call)| {
+        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return None };
+        match function.file.expr(function.file.unparen(callee)).kind {
+            ExprKind::Selector { base, .. } => variable(function, base),
+            _ => variable(function, callee),
+        }
+    })
 }
 
 fn runs_next(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {

@@ -113,6 +113,13 @@ func withLogin(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+func withBoth(next http.Handler) http.Handler {
+	next = withLogin(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+	})
+}
 "#;
 
 #[track_caller]
@@ -161,6 +168,11 @@ fn chains_are_shown_outermost_first_with_what_each_filter_does() {
             " 1  withLog    45    same     same    reads request headers after next: `r.UserAgent()` (server.go:94)\n",
             "                                      recovers panics\n",
             " 2  withCache  44    same     same    touches the response before next (server.go:100)\n",
+            "\n",
+            "withBoth (server.go:112), around `next`\n",
+            "    filter     line  request  writer  what it does\n",
+            " 1  func       114   same     same\n",
+            " 2  withLogin  113   same     same    changes request headers (server.go:107)\n",
         ),
     );
 }

@@ -4,11 +4,12 @@ use crate::catalog::TypeRole;
 use crate::flow::{Step, StepId};
 use crate::index::{Callee, LocalId};
 use crate::rules::FunctionCx;
+use crate::rules::filter;
 use crate::rules::handoff::{has_role, variable};
 use crate::summary::{At, BodyId, Function};
 use crate::syntax::{DeclKind, ExprId, ExprKind, StmtKind};
 
-use super::{Chain, Kind, Link, MAX_LINKS, built_by, list};
+use super::{Chain, Kind, Link, MAX_LINKS, built_by, list, name};
 
 /// A chain that is not told yet.
 #[derive(Clone, Default)]
@@ -38,8 +39,16 @@ pub(super) fn chains(
             continue;
         }
         let at = At { body, step };
-        let (inner, calls) = unfold(cx, function, value);
-        let start = inner.and_then(|inner| variable(function, inner));
+        let (inner, mut calls) = unfold(cx, function, value);
+        let mut start = inner.and_then(|inner| variable(function, inner));
+        let literal = inner.and_then(|inner| as_literal(function, inner));
+        if let Some(literal) = literal
+            && let Some(next) = filter::next_of_literal(cx, function, literal)
+            && of_variable.iter().any(|(local, draft)| *local == next && !draft.links.is_empty())
+        {
+            start = Some(next);
+            calls.insert(0, literal);
+        }
         let known = of_variable.iter().find(|(local, _)| Some(*local) == start);
         let mut draft = known.map_or_else(Draft::default, |(_, draft)| draft.clone());
         if known.is_none() {
@@ -136,8 +145,16 @@ fn links(
         && let Some((param, links)) = built_by(cx, *func, depth)
         && args.get(param as usize).is_some_and(|&arg| is_handler_value(cx, function, arg))
     {
-        let links = links.into_iter();
-        return links.map(|link| link.called_from(cx.func, at, false)).collect();
+        let last = links.len() - 1;
+        let links = links.into_iter().enumerate().map(|(place, link)| {
+            let mut link = link.called_from(cx.func, at, false);
+            // The handler that the function itself makes is called as the function is.
+            if place == last && link.is_literal() {
+                link.name = name(function, call);
+            }
+            link
+        });
+        return links.collect();
     }
     vec![Link::new(cx, function, at, call)]
 }
@@ -167,6 +184,22 @@ fn unfold(
     };
     calls.reverse();
     (innermost, calls)
+}
+
+/// The function literal that a value is, conversions aside.
+fn as_literal(function: &Function<'_>, value: ExprId) -> Option<ExprId> {
+    let mut value = function.file.unparen(value);
+    loop {
+        match &function.file.expr(value).kind {
+            ExprKind::FuncLit(_) => return Some(value),
+            ExprKind::Call { args, .. }
+                if matches!(function.info.callee(value), Callee::Conversion(_)) =>
+            {
+                value = function.file.unparen(*args.first()?);
+            }
+            _ => return None,
+        }
+    }
 }
 
 /// Whether the value of an expression is a handler.
