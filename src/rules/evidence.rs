@@ -8,6 +8,7 @@
 //! runs at a time unknown, conditions that may go together) is no evidence, and nothing is said.
 
 mod abandoned;
+mod cleared;
 mod closed;
 mod conditions;
 mod consumer;
@@ -50,6 +51,7 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
 
 /// Uses of channels that were set to nil.
 pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    cleared::check(&Groups::of(package), findings);
     each_function(package, &["= nil"], |scene| nilled::check(scene, findings));
 }
 

@@ -157,7 +157,7 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
 }
 
 /// Whether a literal runs as a goroutine.
-fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
+pub(super) fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
     let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return false };
     let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
     if scene.file.unparen(callee) == literal {
@@ -168,7 +168,7 @@ fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
 }
 
 /// Whether a function starts another one as a goroutine.
-fn starts(scene: &Scene<'_>, func: FuncId) -> bool {
+pub(super) fn starts(scene: &Scene<'_>, func: FuncId) -> bool {
     scene.nodes.iter().any(|&node| {
         let Node::Stmt(stmt) = node else { return false };
         let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return false };

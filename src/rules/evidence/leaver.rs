@@ -41,6 +41,13 @@ pub(super) struct Arm {
     stays: bool,
 }
 
+impl Arm {
+    /// Whether it stays ready once it is.
+    pub(super) fn stays(&self) -> bool {
+        self.stays
+    }
+}
+
 struct Left<'g, 'a> {
     groups: &'g Groups<'a>,
     group: &'g Group,
