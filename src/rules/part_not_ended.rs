@@ -13,9 +13,9 @@ use crate::flow::Step;
 use crate::index::{BodyInfo, Callee, Def, Func, LocalId, ObjectId, Type, TypeDecl};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, PackageCx, Rule};
-use crate::source::{Location, Span};
+use crate::source::Location;
 use crate::summary::{BodyId, facts};
-use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, Node, Parents, StmtKind, Symbol};
+use crate::syntax::{DeclKind, ExprId, ExprKind, File, Node, Parents, StmtKind, Symbol};
 
 /// The rule.
 pub const RULE: Rule =
@@ -300,16 +300,14 @@ fn finding(cx: &PackageCx<'_>, (owner, field): FieldOf, made: &Made) -> Option<F
     let method = ending.into_iter().find(|method| ends_value(cx, method))?;
     let file = cx.index.file_of(method.id);
     let DeclKind::Func(func) = &file.decl(method.decl).kind else { return None };
-    let Body::Parsed(body) = file.body(func) else { return None };
-    let end = file.stmt(body).span.end;
-    let brace = Location { file: method.file, span: Span::new(end.saturating_sub(1), end) };
+    let end = Location { file: method.file, span: func.name.span };
     let stop = made.ends.first()?;
     let what = &made.what;
     let message = format!(
         "`{}` of `{name}` leaves `{field}` running: nothing in the package calls `{stop}` of it",
         method.name
     );
-    let mut finding = cx.finding(brace, "ends without it", message);
+    let mut finding = cx.finding(end, "ends the rest, and not this", message);
     finding.labels.push(Label {
         location: made.location,
         role: Role::Made,
