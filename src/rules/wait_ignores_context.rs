@@ -6,7 +6,7 @@
 //! and which its other methods look at.
 
 use crate::catalog::{self, Blocking};
-use crate::diagnostic::{Finding, Label, Role};
+use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Step, StepId};
 use crate::index::{Callee, Def, LocalId, LocalKind, ObjectKind, Type};
 use crate::rules::scene::serves_tests;
@@ -276,6 +276,15 @@ fn finding(cx: &FunctionCx<'_>, function: &Function<'_>, sleep: At, told: Told) 
         format!("`{channel}` does not end this sleep, and the function goes on until it is over");
     let span = function.step(sleep).span(function.file);
     let mut finding = cx.finding(span, "sleeps on", message);
+    // In a loop an interval or throttle is as long as somebody set it, and over before the next turn.
+    let cfg = &function.body(sleep.body).cfg;
+    let is_set = match cfg.step(sleep.step) {
+        Step::Call(call) => length(function, call).is_none(),
+        _ => true,
+    };
+    if is_set && cfg.reaches(sleep.step, sleep.step) {
+        finding.confidence = Confidence::Low;
+    }
     finding.labels.push(Label {
         location: told.location,
         role: Role::Context,

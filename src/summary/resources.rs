@@ -1,6 +1,8 @@
 //! Constructors of the run whose result somebody has to end: they start a goroutine that goes on
 //! until a method of the result says stop.
 
+use rustc_hash::FxHashMap;
+
 use crate::index::{Callee, FuncId, Type, TypeDecl};
 use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Mode};
@@ -29,29 +31,41 @@ const MAX_WRAPPERS: u32 = 8;
 impl<'a> Summaries<'a> {
     /// The resources that a function of the run gives to its callers.
     pub fn resources(&self, func: FuncId) -> Vec<Resource> {
-        self.resources_within(func, MAX_WRAPPERS)
+        self.resources_within(func, MAX_WRAPPERS, &mut FxHashMap::default())
     }
 
-    fn resources_within(&self, func: FuncId, wrappers: u32) -> Vec<Resource> {
+    /// `known` holds the answers for this question so far, so that each function is asked once.
+    fn resources_within(
+        &self,
+        func: FuncId,
+        wrappers: u32,
+        known: &mut FxHashMap<FuncId, Vec<Resource>>,
+    ) -> Vec<Resource> {
+        if let Some(known) = known.get(&func) {
+            return known.clone();
+        }
+        // One that is asked for itself has nothing to add.
+        known.insert(func, Vec::new());
         let Some(read) = self.read(func) else { return Vec::new() };
         let mut found: Vec<Resource> = Vec::new();
         for returned in &read.effects(BodyId::OWN).effects {
             let Act::Returned(result) = returned.act else { continue };
-            let known = found.iter().any(|resource| resource.result == result);
-            if known || !returned.place.path.is_empty() {
+            let told = found.iter().any(|resource| resource.result == result);
+            if told || !returned.place.path.is_empty() {
                 continue;
             }
             match returned.place.root {
                 Root::Made(made) => found.extend(self.started_in(&read, made, result)),
                 Root::Call(call, of_callee) if wrappers > 0 => {
                     let Callee::Func(callee) = read.function.info.callee(call) else { continue };
-                    let inner = self.resources_within(*callee, wrappers - 1);
+                    let inner = self.resources_within(*callee, wrappers - 1, known);
                     let inner = inner.into_iter().find(|inner| inner.result == of_callee);
                     found.extend(inner.map(|inner| Resource { result, ..inner }));
                 }
                 _ => {}
             }
         }
+        known.insert(func, found.clone());
         found
     }
 
