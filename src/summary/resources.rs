@@ -7,7 +7,7 @@ use crate::index::{Callee, FuncId, Type, TypeDecl};
 use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::function::{BodyId, Function};
-use crate::summary::place::Root;
+use crate::summary::place::{Place, Root};
 use crate::summary::{Read, Summaries};
 use crate::syntax::{ExprId, Symbol};
 
@@ -55,8 +55,12 @@ impl<'a> Summaries<'a> {
                 continue;
             }
             match returned.place.root {
-                Root::Made(made) => found.extend(self.started_in(&read, made, result)),
-                Root::Call(call, of_callee) if wrappers > 0 => {
+                Root::Made(made) if !is_kept(&read, returned.place.root) => {
+                    found.extend(self.started_in(&read, made, result));
+                }
+                Root::Call(call, of_callee)
+                    if wrappers > 0 && !is_kept(&read, returned.place.root) =>
+                {
                     let Callee::Func(callee) = read.function.info.callee(call) else { continue };
                     let inner = self.resources_within(*callee, wrappers - 1, known);
                     let inner = inner.into_iter().find(|inner| inner.result == of_callee);
@@ -130,4 +134,20 @@ impl<'a> Summaries<'a> {
         ends.dedup();
         ends
     }
+}
+
+/// Whether a function keeps what it returns: it stores it where others find it too, or gives it to
+/// code that may.
+fn is_kept(read: &Read<'_>, root: Root) -> bool {
+    let whole = Place::root(root);
+    let made = matches!(root, Root::Made(_));
+    read.effects(BodyId::OWN).effects.iter().any(|effect| {
+        effect.place == whole
+            && match effect.act {
+                Act::Stored | Act::Sent => true,
+                // What is made here may well give itself to its own goroutines.
+                Act::Passed | Act::Captured => !made,
+                _ => false,
+            }
+    })
 }
