@@ -276,13 +276,14 @@ fn finding(cx: &FunctionCx<'_>, function: &Function<'_>, sleep: At, told: Told) 
         format!("`{channel}` does not end this sleep, and the function goes on until it is over");
     let span = function.step(sleep).span(function.file);
     let mut finding = cx.finding(span, "sleeps on", message);
-    // In a loop an interval or throttle is as long as somebody set it, and over before the next turn.
+    // In a loop an interval or throttle is as long as somebody set it, and over before the next
+    // turn; and what a function tells need not be long.
     let cfg = &function.body(sleep.body).cfg;
-    let is_set = match cfg.step(sleep.step) {
-        Step::Call(call) => length(function, call).is_none(),
-        _ => true,
+    let (is_set, is_result) = match cfg.step(sleep.step) {
+        Step::Call(call) => (length(function, call).is_none(), is_result(function, call)),
+        _ => (true, false),
     };
-    if is_set && cfg.reaches(sleep.step, sleep.step) {
+    if is_set && (is_result || cfg.reaches(sleep.step, sleep.step)) {
         finding.confidence = Confidence::Low;
     }
     finding.labels.push(Label {
@@ -297,4 +298,14 @@ fn finding(cx: &FunctionCx<'_>, function: &Function<'_>, sleep: At, told: Told) 
     finding.help =
         format!("a `select` with `<-{channel}` and the channel of a timer instead of the sleep");
     finding
+}
+
+/// Whether the time that a call sleeps is the result of another call.
+fn is_result(function: &Function<'_>, sleep: ExprId) -> bool {
+    let ExprKind::Call { ref args, .. } = function.file.expr(sleep).kind else { return false };
+    args.first().is_some_and(|&time| {
+        let time = function.file.unparen(time);
+        matches!(function.file.expr(time).kind, ExprKind::Call { .. })
+            && matches!(function.info.callee(time), Callee::Func(_))
+    })
 }
