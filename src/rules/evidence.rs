@@ -34,7 +34,7 @@ use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Span;
-use crate::syntax::{Node, StmtKind};
+use crate::syntax::Node;
 
 /// A form of evidence: what it finds in a package.
 pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
@@ -156,8 +156,7 @@ fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
                     matches!(scene.info.callee(call), Callee::Func(func) if *func == cx.func)
                         && scene.literal_around(node).is_none()
                         && loops_around(&scene, node).is_empty()
-                        && !matches!(scene.parent(Node::Expr(call)), Some(Node::Stmt(stmt))
-                            if matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_)))
+                        && scene.go_of(call).is_none()
                 }
                 _ => false,
             };

@@ -255,13 +255,7 @@ fn is_ended_at_exit_only(scene: &Scene<'_>, made: ExprId) -> bool {
             _ => return false,
         };
         uses += 1;
-        let deferred = match scene.parent(Node::Expr(call)) {
-            Some(Node::Stmt(stmt)) => {
-                matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_))
-            }
-            _ => false,
-        };
-        deferred && matches!(scene.file.expr(call).kind, ExprKind::Call { .. })
+        scene.is_deferred(call) && matches!(scene.file.expr(call).kind, ExprKind::Call { .. })
     }) && uses > 0
 }
 

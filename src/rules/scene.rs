@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::catalog::{Entry, Facts, Resource, Shape, TypeExpr};
 use crate::flow::{Cfg, StepId};
-use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, QualifiedName, Type};
+use crate::index::{BodyInfo, Callee, Def, FuncId, Index, LocalId, QualifiedName, Type};
 use crate::rules::FunctionCx;
 use crate::source::Span;
 use crate::summary::{BodyId, Read};
@@ -229,6 +229,30 @@ impl<'a> Scene<'a> {
             ExprKind::Call { callee, .. } => self.selector(callee),
             _ => None,
         }
+    }
+
+    /// Whether a call is that of a `defer` statement.
+    pub fn is_deferred(&self, call: ExprId) -> bool {
+        let around = self.parent(Node::Expr(call));
+        matches!(around, Some(Node::Stmt(stmt))
+            if matches!(self.file.stmt(stmt).kind, StmtKind::Defer(_)))
+    }
+
+    /// The `go` statement that a call is that of.
+    pub fn go_of(&self, call: ExprId) -> Option<StmtId> {
+        let Some(Node::Stmt(stmt)) = self.parent(Node::Expr(call)) else { return None };
+        matches!(self.file.stmt(stmt).kind, StmtKind::Go(_)).then_some(stmt)
+    }
+
+    /// The `go` statements that start a declared function, and their calls.
+    pub fn starts(&self, func: FuncId) -> impl Iterator<Item = (StmtId, ExprId)> {
+        self.nodes.iter().filter_map(move |&node| {
+            let Node::Stmt(stmt) = node else { return None };
+            let StmtKind::Go(call) = self.file.stmt(stmt).kind else { return None };
+            let call = self.file.unparen(call);
+            let started = matches!(self.info.callee(call), Callee::Func(callee) if *callee == func);
+            started.then_some((stmt, call))
+        })
     }
 
     /// The arguments of a call.

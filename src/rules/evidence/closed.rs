@@ -7,12 +7,11 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
-use crate::index::Callee;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{holds_lock, leaving_arm};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{Node, StmtKind};
+use crate::syntax::Node;
 
 /// Reports the closes that others may not have waited for.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -167,14 +166,7 @@ fn outlived(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     let sender = &groups.scenes[send.scene];
     let closes = group.ops.iter().filter(|op| op.act == Act::Close).count();
     let started = groups.scenes.iter().enumerate().find_map(|(number, scene)| {
-        scene.nodes.iter().find_map(|&node| {
-            let Node::Stmt(stmt) = node else { return None };
-            let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return None };
-            match scene.info.callee(scene.file.unparen(call)) {
-                Callee::Func(func) if *func == sender.cx.func => Some((number, node)),
-                _ => None,
-            }
-        })
+        scene.starts(sender.cx.func).next().map(|(stmt, _)| (number, Node::Stmt(stmt)))
     });
     let (number, node) = started?;
     let starter = &groups.scenes[number];

@@ -7,7 +7,7 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, LocalId};
+use crate::index::{Callee, Def, LocalId};
 use crate::rules::evidence::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::holds_lock;
@@ -113,7 +113,7 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
     let scene = &groups.scenes[op.scene];
     let started = match op.literal {
         Some(literal) => is_started(scene, literal),
-        None => groups.scenes.iter().any(|other| starts(other, scene.cx.func)),
+        None => groups.scenes.iter().any(|other| other.starts(scene.cx.func).next().is_some()),
     };
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let body = match op.literal {
@@ -161,19 +161,9 @@ pub(super) fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
     let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return false };
     let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
     if scene.file.unparen(callee) == literal {
-        return matches!(scene.parent(Node::Expr(call)), Some(Node::Stmt(stmt))
-            if matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_)));
+        return scene.go_of(call).is_some();
     }
     scene.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Go")
-}
-
-/// Whether a function starts another one as a goroutine.
-pub(super) fn starts(scene: &Scene<'_>, func: FuncId) -> bool {
-    scene.nodes.iter().any(|&node| {
-        let Node::Stmt(stmt) = node else { return false };
-        let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return false };
-        matches!(scene.info.callee(scene.file.unparen(call)), Callee::Func(callee) if *callee == func)
-    })
 }
 
 /// Whether a deferred literal receives what is left.

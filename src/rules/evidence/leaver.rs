@@ -207,15 +207,9 @@ impl<'g, 'a> Left<'g, 'a> {
             }
             let receiver = self.groups.scenes[receive.scene].cx.func;
             closes
-                || scene.nodes.iter().any(|&node| {
-                    let Node::Stmt(stmt) = node else { return false };
-                    let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return false };
-                    let call = scene.file.unparen(call);
-                    matches!(scene.info.callee(call), Callee::Func(func) if *func == receiver)
-                        && scene
-                            .args(call)
-                            .iter()
-                            .any(|&arg| scene.info.type_of(arg).is_context() && is_own(arg))
+                || scene.starts(receiver).any(|(_, call)| {
+                    let mut args = scene.args(call).iter();
+                    args.any(|&arg| scene.info.type_of(arg).is_context() && is_own(arg))
                 })
         })
     }
@@ -231,16 +225,10 @@ impl<'g, 'a> Left<'g, 'a> {
     /// Whether the function that sends is the one that starts a receiver: its send comes first.
     fn starts_receiver(&self, send: &Op) -> bool {
         let scene = &self.groups.scenes[send.scene];
-        scene.nodes.iter().any(|&node| {
-            let Node::Stmt(stmt) = node else { return false };
-            let StmtKind::Go(call) = scene.file.stmt(stmt).kind else { return false };
-            if scene.span(node).start < scene.span(send.node).start {
-                return false;
-            }
-            let Callee::Func(func) = scene.info.callee(scene.file.unparen(call)) else {
-                return false;
-            };
-            self.receives.iter().any(|(op, _)| self.groups.scenes[op.scene].cx.func == *func)
+        let sent = scene.span(send.node).start;
+        self.receives.iter().any(|(op, _)| {
+            let mut starts = scene.starts(self.groups.scenes[op.scene].cx.func);
+            starts.any(|(stmt, _)| scene.span(Node::Stmt(stmt)).start >= sent)
         })
     }
 
@@ -272,8 +260,7 @@ fn runs_apart(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
     let scene = &groups.scenes[send.scene];
     let Some(literal) = receive.literal else { return false };
     let started = match scene.parent(Node::Expr(literal)) {
-        Some(Node::Expr(call)) => matches!(scene.parent(Node::Expr(call)), Some(Node::Stmt(stmt))
-            if matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_))),
+        Some(Node::Expr(call)) => scene.go_of(call).is_some(),
         _ => false,
     };
     started && scene.span(Node::Expr(literal)).end <= scene.span(send.node).start
@@ -401,11 +388,9 @@ pub(super) fn holds_lock(scene: &Scene<'_>, op: &Op) -> bool {
             continue;
         }
         let Some((_, name)) = scene.method_call(call) else { continue };
-        let deferred = matches!(scene.parent(node), Some(Node::Stmt(stmt))
-            if matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_)));
         match name.name.as_str() {
             "Lock" | "RLock" => held += 1,
-            "Unlock" | "RUnlock" if !deferred => held -= 1,
+            "Unlock" | "RUnlock" if !scene.is_deferred(call) => held -= 1,
             _ => {}
         }
     }

@@ -79,10 +79,7 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
         let (true, Some(at)) = (scene.args(call).is_empty(), read.function.at_call(call)) else {
             continue;
         };
-        let deferred = match scene.parent(node) {
-            Some(Node::Stmt(stmt)) => matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_)),
-            _ => false,
-        };
+        let deferred = scene.is_deferred(call);
         found.push(Operation { at, call, base, text: scene.text(base), name, deferred });
     }
     found

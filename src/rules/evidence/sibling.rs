@@ -64,10 +64,8 @@ fn has_announced(scene: &Scene<'_>, receive: &Op) -> bool {
             Callee::Builtin(called) => *called == Builtin::Close,
             _ => is_cancel(scene.info.type_of(callee)),
         };
-        let deferred = matches!(scene.parent(node), Some(Node::Stmt(stmt))
-            if matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_)));
         announces
-            && !deferred
+            && !scene.is_deferred(call)
             && scene.span(node).start < before
             && scene.literal_around(node) == receive.literal
     })

@@ -176,8 +176,7 @@ fn never_avoids(cfg: &Cfg, step: StepId) -> bool {
 /// The `go` statement that starts a literal where it stands.
 fn go_of(scene: &Scene<'_>, literal: ExprId) -> Option<StmtId> {
     let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
-    let Some(Node::Stmt(stmt)) = scene.parent(Node::Expr(call)) else { return None };
-    matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_)).then_some(stmt)
+    scene.go_of(call)
 }
 
 /// Whether a literal runs in a goroutine of its own.

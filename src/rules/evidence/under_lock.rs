@@ -15,7 +15,7 @@ use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
 use crate::summary::BodyId;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node};
 
 /// Reports the waits under a lock.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -81,13 +81,11 @@ impl Locks {
                 let ExprKind::Call { .. } = scene.file.expr(call).kind else { continue };
                 if let Some(taken) = taken(scene, call) {
                     locks.taken.entry(func).or_default().push(taken);
-                } else if let Callee::Func(callee) = scene.info.callee(call) {
-                    let started = matches!(scene.parent(node), Some(Node::Stmt(stmt))
-                        if matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_)));
-                    if !started {
-                        let literal = scene.literal_around(node);
-                        locks.calls.entry(func).or_default().push((*callee, literal, call));
-                    }
+                } else if let Callee::Func(callee) = scene.info.callee(call)
+                    && scene.go_of(call).is_none()
+                {
+                    let literal = scene.literal_around(node);
+                    locks.calls.entry(func).or_default().push((*callee, literal, call));
                 }
             }
         }
@@ -121,9 +119,7 @@ fn taken(scene: &Scene<'_>, call: ExprId) -> Option<Taken> {
         "RLock" => true,
         _ => return None,
     };
-    let deferred = matches!(scene.parent(Node::Expr(call)), Some(Node::Stmt(stmt))
-        if matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_) | StmtKind::Go(_)));
-    if deferred || !scene.args(call).is_empty() {
+    if scene.is_deferred(call) || scene.go_of(call).is_some() || !scene.args(call).is_empty() {
         return None;
     }
     Some(Taken {
