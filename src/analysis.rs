@@ -33,7 +33,6 @@ use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::{FuncId, Index};
 use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::bad_suppression;
-use crate::rules::selection::Selection;
 use crate::rules::stuck::{self, Explorer};
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, Location};
@@ -49,7 +48,7 @@ pub use fix::{FixedFile, Fixes, fixes};
 pub use guard::run as caught;
 pub use memory::Memory;
 pub use report::{Counts, Report, ReportFile};
-pub use settings::Settings;
+pub use settings::{Asked, ConfigFiles, Held, Selections, Settings};
 
 /// How far a run is: counted up by it, read by whoever wants to show it; and whether anybody still
 /// wants its report.
@@ -88,15 +87,15 @@ pub fn on_threads<T: Send>(
     Ok(pool.install(work))
 }
 
-/// Analyses `snapshot` with the rules of `selection`. Called inside [`on_threads`], whose stacks
+/// Analyses `snapshot` with the rules that `selections` say. Called inside [`on_threads`], whose stacks
 /// its bounds are made for.
 pub fn analyze(
     snapshot: &Snapshot,
     catalog: &Catalog,
-    selection: &Selection,
+    selections: &Selections,
     progress: &Progress,
 ) -> Report {
-    analyze_again(snapshot, catalog, selection, progress, &mut Memory::default())
+    analyze_again(snapshot, catalog, selections, progress, &mut Memory::default())
 }
 
 /// As [`analyze`], and with the same report, after other runs of much the same files: what `memory`
@@ -104,7 +103,7 @@ pub fn analyze(
 pub fn analyze_again(
     snapshot: &Snapshot,
     catalog: &Catalog,
-    selection: &Selection,
+    selections: &Selections,
     progress: &Progress,
     memory: &mut Memory,
 ) -> Report {
@@ -118,7 +117,7 @@ pub fn analyze_again(
     let run = Run {
         snapshot,
         catalog,
-        selection,
+        selections,
         progress,
         trees: &trees,
         index: &index,
@@ -185,7 +184,7 @@ pub fn inquire<T>(
 struct Run<'a> {
     snapshot: &'a Snapshot,
     catalog: &'a Catalog,
-    selection: &'a Selection,
+    selections: &'a Selections,
     progress: &'a Progress,
     trees: &'a [Arc<File>],
     index: &'a Index<'a>,
@@ -217,8 +216,11 @@ impl Run<'_> {
             .filter(|func| reported.contains(&func.file))
             .map(|func| func.id)
             .collect();
+        let here = self.selections.among(reported.iter().copied());
         let selected = || {
-            let chosen = |entry: &&Entry| self.selection.least_confidence(entry.page.id).is_some();
+            let chosen = |entry: &&Entry| {
+                here.iter().any(|selection| selection.least_confidence(entry.page.id).is_some())
+            };
             let cx = |entry: &'static Entry| PackageCx {
                 page: &entry.page,
                 index: self.index,
@@ -279,22 +281,19 @@ impl Run<'_> {
                 Err(note) => checked.notes.push(note),
             }
         }
-        for (everywhere, finding) in found {
+        for (everywhere, mut finding) in found {
             let file = finding.primary.file;
+            let selection = self.selections.of(file);
+            finding.severity = selection.severity(&finding);
             let here = everywhere
                 || reported.contains(&file)
                 || !package.files.contains(&file) && self.is_reported(file);
-            match here && self.is_sure_enough(&finding) {
+            match here && selection.shows(&finding) {
                 true => checked.shown.push(finding),
                 false => checked.hidden.push(finding),
             }
         }
         checked
-    }
-
-    fn is_sure_enough(&self, finding: &Finding) -> bool {
-        let least = self.selection.least_confidence(finding.rule);
-        least.is_some_and(|least| finding.confidence >= least)
     }
 
     /// Those of `findings` that no directive suppresses, what is wrong with the directives, and how
@@ -313,9 +312,7 @@ impl Run<'_> {
         let mut left = findings;
         left.retain(|finding| !suppressions.covers(finding, &text));
         let suppressed = found - left.len();
-        if self.selection.least_confidence(bad_suppression::ID).is_some() {
-            left.extend(self.complaints(&suppressions));
-        }
+        left.extend(self.complaints(&suppressions));
         (left, suppressed)
     }
 
@@ -335,11 +332,15 @@ impl Run<'_> {
         let nothing_missing = self.snapshot.missing_dependencies().is_empty();
         let complete = |id| nothing_missing && !partly.contains(&id);
         suppressions
-            .complaints(self.selection, &|id| reported.contains(&id), &complete)
+            .complaints(self.selections, &|id| reported.contains(&id), &complete)
             .into_iter()
-            .map(|(at, fault)| {
+            .filter_map(|(at, fault)| {
                 let removal = suppress::removal(&self.snapshot.file(at.file).text, at.span);
-                bad_suppression::finding(at, Location { file: at.file, span: removal }, &fault)
+                let removal = Location { file: at.file, span: removal };
+                let mut finding = bad_suppression::finding(at, removal, &fault);
+                let selection = self.selections.of(at.file);
+                finding.severity = selection.severity(&finding);
+                selection.shows(&finding).then_some(finding)
             })
             .collect()
     }
@@ -350,12 +351,11 @@ impl Run<'_> {
         package: &Package,
         reported: &BTreeSet<FileId>,
     ) -> Vec<Result<Vec<Finding>, Note>> {
+        let here = self.selections.among(reported.iter().copied());
         let asked = |entry: &Entry| {
+            let least = here.iter().filter_map(|each| each.least_confidence(entry.page.id)).min();
             matches!(entry.rule.check, Check::Exploration(_))
-                && self
-                    .selection
-                    .least_confidence(entry.page.id)
-                    .is_some_and(|least| least <= stuck::EXPLORED)
+                && least.is_some_and(|least| least <= stuck::EXPLORED)
         };
         if !registry().iter().any(asked) {
             return Vec::new();

@@ -155,13 +155,13 @@ static NOTHING: Facts = Facts { entries: Vec::new() };
 impl Catalog {
     /// Reads the embedded tables, then a team's own. An entry of the team's replaces the embedded
     /// facts of the same kind about the same thing.
-    pub fn load(user: Option<UserTables<'_>>) -> (Catalog, Vec<Problem>) {
+    pub fn load<'u>(user: impl IntoIterator<Item = UserTables<'u>>) -> (Catalog, Vec<Problem>) {
         let mut catalog = Catalog::default();
         let mut problems = Vec::new();
         for (path, text) in EMBEDDED {
             load::embedded(&mut catalog, path, text, &mut problems);
         }
-        if let Some(UserTables { path, text }) = user {
+        for UserTables { path, text } in user {
             load::user(&mut catalog, path, text, &mut problems);
         }
         (catalog, problems)

@@ -9,6 +9,7 @@
 mod args;
 mod baseline;
 mod chain;
+mod config;
 mod diff;
 mod fix;
 mod git;
@@ -27,7 +28,6 @@ use clap::{ColorChoice, Parser};
 
 use crate::analysis::{self, Report, Settings};
 use crate::project::{self, LoadOptions};
-use crate::rules::selection::nearest;
 use crate::{lsp, output, rules};
 use args::{CheckArgs, Cli, Command, Format, InputArgs, TableFormat, Target};
 use diff::Change;
@@ -62,6 +62,7 @@ pub fn main() -> ExitCode {
         Some(Command::Rules { format: TableFormat::Json }) => print(output::write_rules_json, 0),
         Some(Command::Lsp { .. }) => lsp(),
         Some(Command::Baseline { command }) => baseline::run(&command),
+        Some(Command::Config { command }) => config::run(&command),
         Some(Command::Check(args)) => check(&args),
         None => check(&cli.check),
     }
@@ -79,7 +80,7 @@ fn explain(rule: &str) -> ExitCode {
     if let Some(entry) = rules::find(rule) {
         return print(|out| output::write_page(&entry.page, out), 0);
     }
-    let meant = nearest(rule, rules::registry().iter().map(|entry| entry.page.id));
+    let meant = crate::config::nearest(rule, rules::registry().iter().map(|entry| entry.page.id));
     fail(&[format!("there is no rule `{rule}`{}", did_you_mean(meant))])
 }
 
@@ -115,8 +116,8 @@ fn check(args: &CheckArgs) -> ExitCode {
 
 fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
     let mut options = load_options(&args.input).map_err(one)?;
-    let settings = Settings::find(&options, !args.input.no_config, args.config(), &[])?;
-    let known = match (&args.baseline, args.no_baseline || args.input.no_config) {
+    let settings = Settings::find(&options, args.input.config.asked(args.config()))?;
+    let known = match (&args.baseline, args.no_baseline || args.input.config.isolated) {
         (Some(path), _) => Some(baseline::read(&options, path)?),
         (None, true) => None,
         (None, false) => baseline::nearest(&options)?,
@@ -126,7 +127,7 @@ fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
         return Ok(Report::default());
     }
     let analyse = || {
-        let mut report = run(&options, &settings, args.input.jobs).map_err(one)?;
+        let mut report = run(&options, &settings, args.input.jobs)?;
         if let Some(baseline) = &known {
             report.subtract(&baseline.baseline);
         }
@@ -209,14 +210,19 @@ fn load_options(args: &InputArgs) -> Result<LoadOptions, String> {
     Ok(LoadOptions::from_env(cwd, paths, goroot, |name| std::env::var_os(name)))
 }
 
-fn run(options: &LoadOptions, settings: &Settings, jobs: Option<u16>) -> Result<Report, String> {
-    let Settings { selection, catalog } = settings;
-    progress::shown(|progress| {
+fn run(
+    options: &LoadOptions,
+    settings: &Settings,
+    jobs: Option<u16>,
+) -> Result<Report, Vec<String>> {
+    let analysed = progress::shown(|progress| {
         analysis::on_threads(jobs.map(usize::from), || {
             let snapshot = project::load(options);
-            analysis::analyze(&snapshot, catalog, selection, progress)
+            let selections = settings.selections(options, &snapshot)?;
+            Ok(analysis::analyze(&snapshot, &settings.catalog, &selections, progress))
         })
-    })
+    });
+    analysed.map_err(one).flatten()
 }
 
 fn did_you_mean(name: Option<&str>) -> impl fmt::Display {

@@ -34,7 +34,7 @@ pub use xml::{write_checkstyle, write_junit};
 use crate::diagnostic::{Confidence, Severity};
 
 /// The word for a severity, in every format.
-fn severity_name(severity: Severity) -> &'static str {
+pub fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -43,7 +43,7 @@ fn severity_name(severity: Severity) -> &'static str {
 }
 
 /// The word for a confidence, in every format.
-fn confidence_name(confidence: Confidence) -> &'static str {
+pub fn confidence_name(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::High => "high",
         Confidence::Medium => "medium",

@@ -37,7 +37,10 @@ mod view;
 mod walk;
 mod workspace;
 
-pub use config_file::{BASELINE, ConfigFile, find_baseline, find_config, read_baseline};
+pub use config_file::{
+    BASELINE, CONFIG, ConfigFile, find_baseline, find_config, read_baseline, read_config,
+    read_extended,
+};
 pub use dependency::{DependencySource, Importer};
 pub use path::{clean, display};
 pub use view::{Build, Tests, View};

@@ -16,9 +16,9 @@
 
 use std::sync::Arc;
 
+use super::Selections;
 use crate::diagnostic::Finding;
 use crate::rules::bad_suppression::Fault;
-use crate::rules::selection::Selection;
 use crate::rules::{GROUPS, registry};
 use crate::source::{FileId, Location, SourceText, Span};
 use crate::syntax::File;
@@ -94,12 +94,13 @@ impl Suppressions {
     /// `complete` says that all was there that they could have found.
     pub fn complaints(
         &self,
-        selection: &Selection,
+        selections: &Selections,
         reported: &dyn Fn(FileId) -> bool,
         complete: &dyn Fn(FileId) -> bool,
     ) -> Vec<(Location, Fault)> {
         let faults = self.faults.iter().filter(|(at, _)| reported(at.file)).cloned();
-        let ran = |name: &&'static str| {
+        let ran = |file: FileId, name: &'static str| {
+            let selection = selections.of(file);
             registry()
                 .iter()
                 .filter(|entry| speaks_of(&[name], entry.page.id))
@@ -110,7 +111,7 @@ impl Suppressions {
                 && !directive.used
                 && reported(directive.file)
                 && complete(directive.file)
-                && directive.names.iter().all(ran)
+                && directive.names.iter().all(|name| ran(directive.file, name))
         });
         faults
             .chain(unused.map(|directive| {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-use crate::analysis::Report;
+use crate::analysis::{Asked, ConfigFiles, Report};
 use crate::config::Config;
 use crate::diagnostic::{Confidence, Severity};
 use crate::output;
@@ -52,6 +52,11 @@ pub enum Command {
         #[command(subcommand)]
         command: BaselineCommand,
     },
+    /// See, check or begin the configuration
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
     /// Print a script that completes the arguments of straggler in a shell
     Completions {
         /// The shell
@@ -91,9 +96,12 @@ pub struct CheckArgs {
     /// Show findings from this confidence on [default: medium; low for rules named in --select]
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub min_confidence: Option<MinConfidence>,
+    /// Show findings from this severity on [default: note]
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    pub min_severity: Option<SeverityName>,
     /// The least severity of a finding that makes the exit code 1
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "note")]
-    pub fail_on: FailOn,
+    pub fail_on: SeverityName,
     /// Exit with 0 even when there are findings
     #[arg(long, conflicts_with = "fail_on")]
     pub exit_zero: bool,
@@ -129,15 +137,33 @@ pub struct CheckArgs {
 impl CheckArgs {
     /// The settings that the arguments make.
     pub fn config(&self) -> Config {
+        let set = |names: &Vec<String>| (!names.is_empty()).then(|| names.clone());
         Config {
-            select: self.select.clone(),
-            ignore: self.ignore.clone(),
+            select: set(&self.select),
+            ignore: set(&self.ignore),
             min_confidence: self.min_confidence.map(|least| match least {
                 MinConfidence::Low => Confidence::Low,
                 MinConfidence::Medium => Confidence::Medium,
                 MinConfidence::High => Confidence::High,
             }),
+            min_severity: self.min_severity.map(SeverityName::severity),
+            ..Config::default()
         }
+    }
+}
+
+impl ConfigArgs {
+    /// What is asked for: `config` with what `--config` and `--isolated` say.
+    pub fn asked(&self, config: Config) -> Asked {
+        let (assignments, named): (Vec<&String>, Vec<&String>) =
+            self.config.iter().partition(|text| text.contains('='));
+        let files = match (named.last(), self.isolated) {
+            (Some(path), _) => ConfigFiles::Named(path.into()),
+            (None, true) => ConfigFiles::Nothing,
+            (None, false) => ConfigFiles::Nearest,
+        };
+        let assignments = assignments.into_iter().cloned().collect();
+        Asked { files, assignments, config, ..Asked::default() }
     }
 }
 
@@ -146,9 +172,8 @@ impl CheckArgs {
 pub struct InputArgs {
     /// Files, directories, `dir/...`, or import paths of the module [default: .]
     pub paths: Vec<PathBuf>,
-    /// Read no configuration file and no baseline that is not named
-    #[arg(long)]
-    pub no_config: bool,
+    #[command(flatten)]
+    pub config: ConfigArgs,
     /// Neither read nor write the cache
     #[arg(long)]
     pub no_cache: bool,
@@ -174,6 +199,39 @@ pub enum BaselineCommand {
     },
     /// Exit with 1 if the baseline holds what is found no more
     Check(BaselineArgs),
+}
+
+#[derive(Subcommand)]
+pub enum ConfigCommand {
+    /// Write a straggler.toml that says what there is to set
+    Init,
+    /// Print the settings that hold for a file, each with the place that it comes from
+    Show {
+        /// The file, which need not exist [default: one in the working directory]
+        #[arg(long = "for", value_name = "FILE")]
+        path: Option<PathBuf>,
+        #[command(flatten)]
+        input: ConfigArgs,
+    },
+    /// Print the JSON Schema of straggler.toml
+    Schema,
+    /// Exit with 2 if a configuration file is refused
+    Verify {
+        /// The files [default: the one that holds for the working directory]
+        files: Vec<PathBuf>,
+    },
+}
+
+/// Which configuration holds.
+#[derive(Args)]
+pub struct ConfigArgs {
+    /// A setting as straggler.toml writes it (`min-confidence = "high"`), or a file to read instead
+    /// of those that are found; may be given several times
+    #[arg(long, value_name = "KEY = VALUE|FILE")]
+    pub config: Vec<String>,
+    /// Read no configuration file and no baseline that is not named
+    #[arg(long, visible_alias = "no-config")]
+    pub isolated: bool,
 }
 
 #[derive(Args)]
@@ -267,18 +325,18 @@ fn parse_target(text: &str) -> Result<Target, String> {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum FailOn {
+pub enum SeverityName {
     Error,
     Warning,
     Note,
 }
 
-impl FailOn {
+impl SeverityName {
     pub fn severity(self) -> Severity {
         match self {
-            FailOn::Error => Severity::Error,
-            FailOn::Warning => Severity::Warning,
-            FailOn::Note => Severity::Note,
+            SeverityName::Error => Severity::Error,
+            SeverityName::Warning => Severity::Warning,
+            SeverityName::Note => Severity::Note,
         }
     }
 }

@@ -103,8 +103,8 @@ fn check(args: &BaselineArgs) -> Result<u8, Vec<String>> {
 /// What is found, with the notes told.
 fn analysed(args: &BaselineArgs) -> Result<(LoadOptions, Report), Vec<String>> {
     let options = load_options(&args.input).map_err(one)?;
-    let settings = Settings::find(&options, !args.input.no_config, Config::default(), &[])?;
-    let report = run_analysis(&options, &settings, args.input.jobs).map_err(one)?;
+    let settings = Settings::find(&options, args.input.config.asked(Config::default()))?;
+    let report = run_analysis(&options, &settings, args.input.jobs)?;
     tell(|out| output::write_notes(&report.notes, out));
     Ok((options, report))
 }

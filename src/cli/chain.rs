@@ -12,7 +12,7 @@ use super::{FAILURE, fail, load_options, one, print, tell};
 /// Prints the chains.
 pub fn run(input: &InputArgs, format: TableFormat) -> ExitCode {
     let found = load_options(input).map_err(one).and_then(|options| {
-        let settings = Settings::find(&options, !input.no_config, Default::default(), &[])?;
+        let settings = Settings::find(&options, input.config.asked(Default::default()))?;
         analysis::on_threads(input.jobs.map(usize::from), || {
             let snapshot = project::load(&options);
             analysis::chains(&snapshot, &settings.catalog)

@@ -74,14 +74,17 @@ impl Settings {
 
     /// What of it speaks of rules.
     pub fn config(&self) -> Config {
+        // An editor that has no setting sends an empty list.
+        let set = |names: &Vec<String>| (!names.is_empty()).then(|| names.clone());
         Config {
-            select: self.select.clone(),
-            ignore: self.ignore.clone(),
+            select: set(&self.select),
+            ignore: set(&self.ignore),
             min_confidence: self.min_confidence.map(|least| match least {
                 MinConfidence::Low => Confidence::Low,
                 MinConfidence::Medium => Confidence::Medium,
                 MinConfidence::High => Confidence::High,
             }),
+            ..Config::default()
         }
     }
 }
@@ -195,7 +198,7 @@ mod tests {
         let inner = json!({ "select": ["stuck"], "minConfidence": "high", "unknown": 1 });
         for value in [inner.clone(), json!({ "straggler": inner }), json!({ "settings": inner })] {
             let config = Settings::parse(&value).expect("settings").config();
-            assert_eq!(config.select, ["stuck"]);
+            assert_eq!(config.select.as_deref(), Some(&["stuck".to_owned()][..]));
             assert_eq!(config.min_confidence, Some(Confidence::High));
         }
         assert_eq!(Settings::parse(&Value::Null), Ok(Settings::default()));

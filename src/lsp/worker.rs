@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 
 use lsp_server::RequestId;
 
-use crate::analysis::{self, Memory, Progress, Report, Settings};
+use crate::analysis::{self, Asked, Memory, Progress, Report, Settings};
 use crate::project::{self, LoadOptions, Reach, Snapshot};
 
 use super::OptionsIn;
@@ -165,14 +165,16 @@ impl Worker<'_> {
         let settings = match settings {
             Some(settings) => settings,
             None => {
-                let found = Settings::find(&options, true, job.settings.config(), SAID_BY_GOPLS);
-                settings.insert(found.map_err(Trouble::Config)?)
+                let config = job.settings.config();
+                let asked = Asked { config, unless_named: SAID_BY_GOPLS, ..Asked::default() };
+                settings.insert(Settings::find(&options, asked).map_err(Trouble::Config)?)
             }
         };
         let edited = snapshot.take().and_then(|before| before.edited(&options.overlays));
         let now = snapshot.insert(edited.unwrap_or_else(|| project::load(&options)));
-        let Settings { selection, catalog } = settings;
-        let report = analysis::analyze_again(now, catalog, selection, &job.progress, memory);
+        let selections = settings.selections(&options, now).map_err(Trouble::Config)?;
+        let catalog = &settings.catalog;
+        let report = analysis::analyze_again(now, catalog, &selections, &job.progress, memory);
         if is_unwanted() { Err(Trouble::Unwanted) } else { Ok(report) }
     }
 }

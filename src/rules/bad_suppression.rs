@@ -1,8 +1,8 @@
 //! `bad-suppression`: a `//straggler:` directive that is not understood, gives no reason, or
 //! suppresses nothing. `analysis` knows the directives; here is what is said of them.
 
+use crate::config::nearest;
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Safety, Severity};
-use crate::rules::selection::nearest;
 use crate::rules::{Check, GROUPS, Rule, registry};
 use crate::source::Location;
 

@@ -1,7 +1,7 @@
 //! Which rules run, and from which confidence on their findings are shown.
 
-use crate::config::Config;
-use crate::diagnostic::Confidence;
+use crate::config::{Config, nearest};
+use crate::diagnostic::{Confidence, Finding, Severity};
 use crate::rules::page::Page;
 use crate::rules::{GROUPS, registry};
 
@@ -15,6 +15,9 @@ pub const DEFAULT_RULES: &str = "DEFAULT";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     shown: Vec<(&'static str, Confidence)>,
+    min_severity: Severity,
+    /// The rules whose severity is another than their findings say.
+    severity: Vec<(&'static str, Severity)>,
 }
 
 /// A name that is neither a rule, a group nor a word of its own.
@@ -34,15 +37,33 @@ impl Selection {
     }
 
     fn of(pages: &[&Page], config: &Config) -> (Selection, Vec<UnknownSelector>) {
-        let unknown = config
-            .select
-            .iter()
-            .chain(&config.ignore)
+        let selectors = config.select.iter().chain(&config.ignore).flatten();
+        let unknown = selectors
+            .chain(config.severity.keys())
             .filter(|name| !names(pages).any(|known| known == name.as_str()))
             .map(|name| UnknownSelector { name: name.clone(), meant: nearest(name, names(pages)) })
             .collect();
         let shown = pages.iter().filter_map(|page| Some((page.id, least(page, config)?))).collect();
-        (Selection { shown }, unknown)
+        let severity = pages.iter().filter_map(|page| Some((page.id, severity(page, config)?)));
+        let selection = Selection {
+            shown,
+            min_severity: config.min_severity.unwrap_or(Severity::Note),
+            severity: severity.collect(),
+        };
+        (selection, unknown)
+    }
+
+    /// The severity of a finding.
+    pub fn severity(&self, finding: &Finding) -> Severity {
+        let set = self.severity.iter().find(|(id, _)| *id == finding.rule);
+        set.map_or(finding.severity, |&(_, severity)| severity)
+    }
+
+    /// Whether a finding is sure and severe enough to be shown.
+    pub fn shows(&self, finding: &Finding) -> bool {
+        let least = self.least_confidence(finding.rule);
+        least.is_some_and(|least| finding.confidence >= least)
+            && self.severity(finding) >= self.min_severity
     }
 
     /// The least confidence from which findings of `rule` are shown; `None` if it does not run.
@@ -61,60 +82,51 @@ enum Reach {
 }
 
 fn least(page: &Page, config: &Config) -> Option<Confidence> {
-    let selected = match narrowest(page, &config.select) {
-        None if config.select.is_empty() && page.default => Some(Reach::Default),
+    let select = config.select.as_deref().unwrap_or_default();
+    let selected = match narrowest(page, select) {
+        None if select.is_empty() && page.default => Some(Reach::Default),
         selected => selected,
     }?;
-    if narrowest(page, &config.ignore).is_some_and(|ignored| ignored >= selected) {
+    let ignore = config.ignore.as_deref().unwrap_or_default();
+    if narrowest(page, ignore).is_some_and(|ignored| ignored >= selected) {
         return None;
     }
-    let named = matches!(selected, Reach::Rule)
-        || config.select.iter().any(|selector| selector == ALL_RULES);
+    let named =
+        matches!(selected, Reach::Rule) || select.iter().any(|selector| selector == ALL_RULES);
     let usual = if named { Confidence::Low } else { Confidence::Medium };
     Some(config.min_confidence.unwrap_or(usual))
 }
 
+fn severity(page: &Page, config: &Config) -> Option<Severity> {
+    let set = config.severity.iter();
+    set.filter_map(|(selector, &severity)| Some((reach(page, selector)?, severity)))
+        .max_by_key(|&(reach, _)| reach)
+        .map(|(_, set)| set)
+}
+
 fn narrowest(page: &Page, selectors: &[String]) -> Option<Reach> {
-    let reach = |selector: &String| match selector.as_str() {
+    selectors.iter().filter_map(|selector| reach(page, selector)).max()
+}
+
+fn reach(page: &Page, selector: &str) -> Option<Reach> {
+    match selector {
         ALL_RULES => Some(Reach::All),
         DEFAULT_RULES => page.default.then_some(Reach::Default),
         name if name == page.id => Some(Reach::Rule),
         name if name == page.group => Some(Reach::Group),
         _ => None,
-    };
-    selectors.iter().filter_map(reach).max()
+    }
+}
+
+/// All that can be written where rules are selected: words, groups, rules.
+pub fn selectors() -> Vec<&'static str> {
+    let pages: Vec<&Page> = registry().iter().map(|entry| &entry.page).collect();
+    names(&pages).collect()
 }
 
 fn names(pages: &[&Page]) -> impl Iterator<Item = &'static str> {
     let ids: Vec<&'static str> = pages.iter().map(|page| page.id).collect();
     [ALL_RULES, DEFAULT_RULES].into_iter().chain(GROUPS.iter().map(|group| group.id)).chain(ids)
-}
-
-/// The one of `names` with the fewest edits from `name`, if they are few.
-pub fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let limit = (name.chars().count() / 3).max(1);
-    names
-        .map(|candidate| (distance(name, candidate), candidate))
-        .min()
-        .filter(|(edits, _)| *edits <= limit)
-        .map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein's distance, without regard to case.
-fn distance(a: &str, b: &str) -> usize {
-    let lower = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<char>>();
-    let (a, b) = (lower(a), lower(b));
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -141,8 +153,12 @@ mod tests {
     /// Prints the rules that run, each with the least confidence shown.
     fn check(select: &[&str], ignore: &[&str], min: Option<Confidence>, expected: &str) {
         let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        let config =
-            Config { select: strings(select), ignore: strings(ignore), min_confidence: min };
+        let config = Config {
+            select: Some(strings(select)),
+            ignore: Some(strings(ignore)),
+            min_confidence: min,
+            ..Config::default()
+        };
         let pages = [
             page("nil-channel", "stuck", true),
             page("lock-order", "stuck", false),
@@ -176,6 +192,23 @@ mod tests {
         check(&["ALL"], &["stuck"], None, "x Low");
         check(&["nil-channel"], &["stuck"], None, "nil-channel Low");
         check(&["nil-channel", "x"], &["x"], None, "nil-channel Low");
+    }
+
+    #[test]
+    fn the_narrowest_severity_holds() {
+        let severity = [
+            ("ALL", Severity::Note),
+            ("stuck", Severity::Warning),
+            ("nil-channel", Severity::Error),
+        ];
+        let config = Config {
+            severity: severity.map(|(name, set)| (name.to_owned(), set)).into(),
+            ..Config::default()
+        };
+        let of = |id, group| super::severity(&page(id, group, true), &config);
+        assert_eq!(of("nil-channel", "stuck"), Some(Severity::Error));
+        assert_eq!(of("lock-order", "stuck"), Some(Severity::Warning));
+        assert_eq!(of("x", "watch"), Some(Severity::Note));
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn the_configuration_is_checked_unless_told_not_to() {
     write("ignore = ['stuck']\n");
     check(&sub, &[], clean);
     write("ignore = ['stuk']\n");
-    let unknown = "exit 2\n! error: there is no rule or group `stuk`; did you mean `stuck`?\n";
+    let unknown = "exit 2\n! error: ../straggler.toml:1: there is no rule or group `stuk`; did you mean `stuck`?\n";
     check(&sub, &[], unknown);
     write("select = 3\n");
     check(

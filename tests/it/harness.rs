@@ -30,7 +30,7 @@ pub fn analyze(dir: &Path, rule: &str, module_cache: bool) -> Report {
 /// Runs the rules that are selected, as [`analyze`] does.
 pub fn analyze_selected(dir: &Path, select: &[&str], module_cache: bool) -> Report {
     let select = select.iter().map(|&rule| rule.into()).collect();
-    let config = Config { select, ..Config::default() };
+    let config = Config { select: Some(select), ..Config::default() };
     let (selection, unknown) = Selection::new(&config);
     assert_eq!(unknown, [], "selectors that do not exist");
     let mut options = load_options(dir);
@@ -39,7 +39,7 @@ pub fn analyze_selected(dir: &Path, select: &[&str], module_cache: bool) -> Repo
     assert_eq!(problems, []);
     analysis::on_threads(None, || {
         let snapshot = project::load(&options);
-        analysis::analyze(&snapshot, &catalog, &selection, &Progress::default())
+        analysis::analyze(&snapshot, &catalog, &selection.into(), &Progress::default())
     })
     .expect("threads")
 }

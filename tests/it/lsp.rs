@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use straggler::analysis::{self, Progress, Settings};
+use straggler::analysis::{self, Asked, Progress, Settings};
 use straggler::config::Config;
 use straggler::project;
 
@@ -649,11 +649,13 @@ fn told(path: &str, rule: &str, message: &str, start: (u32, u32), end: (u32, u32
 /// What the command line finds, columns from 0 in UTF-16.
 fn at_the_front_door(dir: &Path) -> Vec<String> {
     let options = harness::load_options(dir);
-    let config = Config { select: vec!["ALL".to_owned()], ..Config::default() };
-    let Settings { selection, catalog } =
-        Settings::find(&options, true, config, &[]).expect("settings");
+    let config = Config { select: Some(vec!["ALL".to_owned()]), ..Config::default() };
+    let asked = Asked { config, ..Asked::default() };
+    let settings = Settings::find(&options, asked).expect("settings");
     let report = analysis::on_threads(None, || {
-        analysis::analyze(&project::load(&options), &catalog, &selection, &Progress::default())
+        let snapshot = project::load(&options);
+        let selections = settings.selections(&options, &snapshot).expect("settings");
+        analysis::analyze(&snapshot, &settings.catalog, &selections, &Progress::default())
     })
     .expect("threads");
     let finding = |finding: &straggler::diagnostic::Finding| {

@@ -6,6 +6,7 @@ mod adopt;
 mod catalog;
 mod chain;
 mod cli;
+mod config;
 mod docs;
 mod editors;
 mod explore;
