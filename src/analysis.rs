@@ -21,6 +21,7 @@ mod parse;
 mod report;
 mod settings;
 mod suppress;
+mod timings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,11 +45,13 @@ use suppress::Suppressions;
 pub use baseline::{Baseline, BaselineError, Entry as BaselineEntry};
 pub use chains::{Chains, Fact, FilterRow, Place, ToldChain, chains};
 pub use changed::{ChangedLines, PatchError};
-pub use fix::{FixedFile, Fixes, fixes};
+pub use fix::{FixedFile, Fixes, fixes, ignores};
 pub use guard::run as caught;
 pub use memory::Memory;
 pub use report::{Counts, Report, ReportFile};
 pub use settings::{Asked, ConfigFiles, Held, Selections, Settings};
+pub use suppress::{above as directive_above, is_reason};
+pub use timings::{Explored, Taken, Timings};
 
 /// How far a run is: counted up by it, read by whoever wants to show it; and whether anybody still
 /// wants its report.
@@ -61,9 +64,15 @@ pub struct Progress {
     /// Set by whoever no longer wants the report: the run then ends soon with one that says less
     /// than is true.
     pub unwanted: AtomicBool,
+    /// Where to count what it takes.
+    pub timings: Option<Arc<Timings>>,
 }
 
 impl Progress {
+    fn timings(&self) -> Option<&Timings> {
+        self.timings.as_deref()
+    }
+
     /// Whether the run may end where it is.
     fn is_unwanted(&self) -> bool {
         self.unwanted.load(Ordering::Relaxed)
@@ -109,9 +118,13 @@ pub fn analyze_again(
 ) -> Report {
     progress.total.store(snapshot.files.len() + snapshot.packages.len(), Ordering::Relaxed);
     let mut notes = snapshot.notes.clone();
-    let (trees, parse_notes) = parse::parse(snapshot, progress, &mut memory.trees);
+    let timings = progress.timings();
+    let (trees, parse_notes) =
+        Timings::phase(timings, "parse", || parse::parse(snapshot, progress, &mut memory.trees));
     notes.extend(parse_notes);
-    let index = Index::new(snapshot, &trees, catalog).with_declarations(&memory.declarations);
+    let index = Timings::phase(timings, "index", || {
+        Index::new(snapshot, &trees, catalog).with_declarations(&memory.declarations)
+    });
     let versions = snapshot.packages.iter().map(|package| versions(snapshot, package)).collect();
     let summaries = Summaries::new(&index, catalog, versions);
     let run = Run {
@@ -125,20 +138,18 @@ pub fn analyze_again(
     };
     // One after the other, so that what is known of a package from the inside is needed no more
     // once it was checked.
-    let mut checked: Vec<(PackageId, Checked)> = summaries
-        .order()
-        .iter()
-        .par_bridge()
-        .map(|&package| {
-            let checked = match progress.is_unwanted() {
-                true => Checked::default(),
-                false => run.check_package(snapshot.package(package)),
-            };
-            summaries.forget(package);
-            progress.done.fetch_add(1, Ordering::Relaxed);
-            (package, checked)
-        })
-        .collect();
+    let check = |&package: &PackageId| {
+        let checked = match progress.is_unwanted() {
+            true => Checked::default(),
+            false => run.check_package(snapshot.package(package)),
+        };
+        summaries.forget(package);
+        progress.done.fetch_add(1, Ordering::Relaxed);
+        (package, checked)
+    };
+    let mut checked: Vec<(PackageId, Checked)> = Timings::phase(timings, "check", || {
+        summaries.order().iter().par_bridge().map(check).collect()
+    });
     checked.sort_unstable_by_key(|&(package, _)| package);
     let (mut shown, mut hidden) = (Vec::new(), Vec::new());
     for (_, checked) in checked {
@@ -236,7 +247,8 @@ impl Run<'_> {
                 return None;
             };
             let place = || self.display(package.report[0]);
-            Some(guarded(cx.page.id, place, |findings| check(&cx, findings)))
+            let id = cx.page.id;
+            Some(self.timed(id, || guarded(id, place, |findings| check(&cx, findings))))
         });
         let of_function = |func: FuncId| {
             let unwanted = self.progress.is_unwanted();
@@ -244,7 +256,8 @@ impl Run<'_> {
                 let Check::Function(check) = check else { return None };
                 let cx = FunctionCx { package, func };
                 let place = || self.display(cx.declared().file);
-                Some(guarded(package.page.id, place, |findings| check(&cx, findings)))
+                let id = package.page.id;
+                Some(self.timed(id, || guarded(id, place, |findings| check(&cx, findings))))
             })
         };
         let mut answers: Vec<Result<Vec<Finding>, Note>> = of_package.collect();
@@ -361,7 +374,10 @@ impl Run<'_> {
             return Vec::new();
         }
         let versions = versions(self.snapshot, package);
-        let compiled = guard::run(|| Explorer::new(self.index, PackageId(package.id.0), versions));
+        let timings = self.progress.timings();
+        let compiled = Timings::exploring(timings, || {
+            guard::run(|| Explorer::new(self.index, PackageId(package.id.0), versions))
+        });
         let explorer = match compiled {
             Ok(explorer) => explorer,
             Err(panic) => {
@@ -376,9 +392,21 @@ impl Run<'_> {
             .map(|root| {
                 let place = || self.display(explorer.file_of(root));
                 let test = self.snapshot.files[explorer.file_of(root).0 as usize].test;
-                guarded("stuck", place, |findings| findings.extend(explorer.explore(root, test)))
+                Timings::exploring(timings, || {
+                    guarded("stuck", place, |findings| {
+                        let explored = explorer.explore(root, test);
+                        if let Some(timings) = timings {
+                            timings.explored(explored.complete, explored.states, explored.steps);
+                        }
+                        findings.extend(explored.findings);
+                    })
+                })
             })
             .collect()
+    }
+
+    fn timed<T>(&self, rule: &'static str, work: impl FnOnce() -> T) -> T {
+        Timings::rule(self.progress.timings(), rule, work)
     }
 
     /// Whether a file is reported from any view of any package.

@@ -15,6 +15,8 @@ mod fix;
 mod git;
 mod manual;
 mod progress;
+mod stdin;
+mod watch;
 
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -26,10 +28,10 @@ use std::time::Instant;
 
 use clap::{ColorChoice, Parser};
 
-use crate::analysis::{self, Report, Settings};
+use crate::analysis::{self, Progress, Report, Settings, Timings};
 use crate::project::{self, LoadOptions};
 use crate::{lsp, output, rules};
-use args::{CheckArgs, Cli, Command, Format, InputArgs, TableFormat, Target};
+use args::{CheckArgs, Cli, Command, InputArgs, TableFormat, Target};
 use diff::Change;
 
 const FAILURE: u8 = 2;
@@ -85,8 +87,16 @@ fn explain(rule: &str) -> ExitCode {
 }
 
 fn check(args: &CheckArgs) -> ExitCode {
+    match args.watch {
+        true => watch::run(&args.input.paths, || check_once(args)),
+        false => check_once(args),
+    }
+}
+
+fn check_once(args: &CheckArgs) -> ExitCode {
     let start = Instant::now();
-    let report = match report(args) {
+    let timings = args.timings.map(|_| Arc::new(Timings::default()));
+    let report = match report(args, timings.clone()) {
         Ok(report) => report,
         Err(messages) => return fail(&messages),
     };
@@ -101,21 +111,31 @@ fn check(args: &CheckArgs) -> ExitCode {
             return fail(&[format!("--output: `{path}` cannot be written: {error}")]);
         }
     }
-    let code = print(|out| args.format.write(&report, out), code);
+    let format = args.format();
+    let code = print(|out| format.write(&report, out), code);
     tell(|out| {
-        if !args.format.holds_notes() {
+        if !format.holds_notes() {
             output::write_notes(&report.notes, out)?;
         }
-        if args.format == Format::Human {
+        if format.is_for_people() {
             output::write_summary(&report, start.elapsed(), out)?;
         }
-        Ok(())
+        match (args.timings, timings) {
+            (Some(TableFormat::Table), Some(timings)) => {
+                output::write_timings(&timings.taken(), out)
+            }
+            (Some(TableFormat::Json), Some(timings)) => {
+                output::write_timings_json(&timings.taken(), out)
+            }
+            _ => Ok(()),
+        }
     });
     code
 }
 
-fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
+fn report(args: &CheckArgs, timings: Option<Arc<Timings>>) -> Result<Report, Vec<String>> {
     let mut options = load_options(&args.input).map_err(one)?;
+    stdin::read(args, &mut options).map_err(one)?;
     let settings = Settings::find(&options, args.input.config.asked(args.config()))?;
     let known = match (&args.baseline, args.no_baseline || args.input.config.isolated) {
         (Some(path), _) => Some(baseline::read(&options, path)?),
@@ -127,7 +147,7 @@ fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
         return Ok(Report::default());
     }
     let analyse = || {
-        let mut report = run(&options, &settings, args.input.jobs)?;
+        let mut report = run(&options, &settings, args.input.jobs, timings.clone())?;
         if let Some(baseline) = &known {
             report.subtract(&baseline.baseline);
         }
@@ -137,9 +157,10 @@ fn report(args: &CheckArgs) -> Result<Report, Vec<String>> {
         Ok(report)
     };
     let report = analyse()?;
-    match args.fix {
-        true => fix::apply(args, &options, report, &analyse),
-        false => Ok(report),
+    match (&args.add_ignore, args.fix) {
+        (Some(reason), _) => fix::ignore(&options, reason, &report, &analyse),
+        (None, true) => fix::apply(args, &options, report, &analyse),
+        (None, false) => Ok(report),
     }
 }
 
@@ -214,12 +235,15 @@ fn run(
     options: &LoadOptions,
     settings: &Settings,
     jobs: Option<u16>,
+    timings: Option<Arc<Timings>>,
 ) -> Result<Report, Vec<String>> {
-    let analysed = progress::shown(|progress| {
+    let progress = Progress { timings, ..Progress::default() };
+    let analysed = progress::shown(&progress, || {
         analysis::on_threads(jobs.map(usize::from), || {
-            let snapshot = project::load(options);
+            let timings = progress.timings.as_deref();
+            let snapshot = Timings::phase(timings, "load", || project::load(options));
             let selections = settings.selections(options, &snapshot)?;
-            Ok(analysis::analyze(&snapshot, &settings.catalog, &selections, progress))
+            Ok(analysis::analyze(&snapshot, &settings.catalog, &selections, &progress))
         })
     });
     analysed.map_err(one).flatten()

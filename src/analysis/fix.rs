@@ -1,10 +1,11 @@
 //! Findings mended: which of their fixes go together, and what the files say afterwards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Report;
+use super::{Report, suppress};
 use crate::diagnostic::{Edit, Finding, Fix, Safety};
-use crate::source::{FileId, SourceText};
+use crate::rules::bad_suppression;
+use crate::source::{FileId, Location, SourceText, Span};
 use crate::syntax;
 
 /// A file with fixes in it.
@@ -32,7 +33,7 @@ pub struct Fixes {
 /// an edit of another, if it changes a file that is not reported, or if a file would not parse
 /// with it.
 pub fn fixes(report: &Report, unsafe_too: bool) -> Fixes {
-    let mut taken: BTreeMap<FileId, Vec<&Edit>> = BTreeMap::new();
+    let mut taken: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
     let mut findings = 0;
     for finding in &report.findings {
         let Some(fix) = chosen(finding, unsafe_too) else { continue };
@@ -42,30 +43,67 @@ pub fn fixes(report: &Report, unsafe_too: bool) -> Fixes {
         let mut with = taken.clone();
         for edit in &fix.edits {
             let edits = with.entry(edit.location.file).or_default();
-            if !edits.contains(&edit) {
-                edits.push(edit);
+            if !edits.contains(edit) {
+                edits.push(edit.clone());
             }
         }
         let parses = fix.edits.iter().all(|edit| {
             let file = edit.location.file;
             let old = &report.file(file).text;
-            errors(&applied(old, &with[&file])) <= errors(old.bytes())
+            errors(&applied(old, &with[&file].iter().collect::<Vec<_>>())) <= errors(old.bytes())
         });
         if parses {
             taken = with;
             findings += 1;
         }
     }
-    let mut files: Vec<FixedFile> = taken
-        .into_iter()
-        .map(|(id, edits)| {
-            let file = report.file(id);
-            let new = applied(&file.text, &edits);
-            FixedFile { path: file.path.clone(), old: file.text.clone(), new }
-        })
-        .collect();
+    Fixes { files: fixed(report, &taken), findings }
+}
+
+/// The files of `report` with a directive above the place of each finding, which gives `reason`, and
+/// how many findings that suppresses. A line that begins inside of a string gets none.
+pub fn ignores(report: &Report, reason: &str) -> Fixes {
+    let mut lines: BTreeMap<(FileId, u32), BTreeSet<&str>> = BTreeMap::new();
+    for finding in report.findings.iter().filter(|finding| finding.rule != bad_suppression::ID) {
+        let (file, at) = (finding.primary.file, finding.primary.span.start);
+        let start = suppress::above(&report.file(file).text, at, "", "").0;
+        lines.entry((file, start)).or_default().insert(finding.rule);
+    }
+    let mut made: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
+    for ((file, start), rules) in lines {
+        let text = &report.file(file).text;
+        let rules = rules.into_iter().collect::<Vec<_>>().join(",");
+        let (_, replacement) = suppress::above(text, start, &rules, reason);
+        let location = Location { file, span: Span::new(start, start) };
+        let edit = Edit { location, replacement };
+        let is_comment = comments(&applied(text, &[&edit])) > comments(text.bytes());
+        if report.reported.contains(&report.file(file).path) && is_comment {
+            made.entry(file).or_default().push(edit);
+        }
+    }
+    let is_made = |finding: &&Finding| {
+        let at = finding.primary;
+        let line = |offset| report.file(at.file).text.line(offset);
+        let edits = made.get(&at.file).into_iter().flatten();
+        edits.into_iter().any(|edit| line(edit.location.span.start) == line(at.span.start))
+    };
+    let findings = report.findings.iter().filter(is_made).count();
+    Fixes { files: fixed(report, &made), findings }
+}
+
+fn fixed(report: &Report, edits: &BTreeMap<FileId, Vec<Edit>>) -> Vec<FixedFile> {
+    let fixed = edits.iter().map(|(&id, edits)| {
+        let file = report.file(id);
+        let new = applied(&file.text, &edits.iter().collect::<Vec<_>>());
+        FixedFile { path: file.path.clone(), old: file.text.clone(), new }
+    });
+    let mut files: Vec<FixedFile> = fixed.collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    Fixes { files, findings }
+    files
+}
+
+fn comments(text: &[u8]) -> usize {
+    syntax::parse(SourceText::new(text.to_vec())).comments.len()
 }
 
 fn chosen(finding: &Finding, unsafe_too: bool) -> Option<&Fix> {
@@ -75,12 +113,12 @@ fn chosen(finding: &Finding, unsafe_too: bool) -> Option<&Fix> {
 
 /// Whether an edit is of a file that is reported, and touches none of those that are taken. One
 /// that is the same as another (an import that both need) is that other.
-fn is_free(report: &Report, taken: &BTreeMap<FileId, Vec<&Edit>>, edit: &Edit) -> bool {
+fn is_free(report: &Report, taken: &BTreeMap<FileId, Vec<Edit>>, edit: &Edit) -> bool {
     let at = edit.location;
     report.reported.contains(&report.file(at.file).path)
         && taken.get(&at.file).into_iter().flatten().all(|other| {
             let other_span = other.location.span;
-            *other == edit || other_span.end < at.span.start || at.span.end < other_span.start
+            other == edit || other_span.end < at.span.start || at.span.end < other_span.start
         })
 }
 

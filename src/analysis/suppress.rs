@@ -153,6 +153,24 @@ impl Suppressions {
     }
 }
 
+/// A directive of straggler's own form that speaks of the line of `offset`: where it is to be
+/// inserted, and its line.
+pub fn above(source: &SourceText, offset: u32, rules: &str, reason: &str) -> (u32, String) {
+    let line = source.line_span(source.line(offset)).unwrap_or_default();
+    let bytes = source.slice(line);
+    let indent = bytes.len() - bytes.trim_ascii_start().len();
+    let indent = String::from_utf8_lossy(&bytes[..indent]);
+    let returns = source.bytes().get(line.end as usize) == Some(&b'\r');
+    let ending = if returns { "\r\n" } else { "\n" };
+    (line.start, format!("{indent}//straggler:ignore {rules} {reason}{ending}"))
+}
+
+/// Whether a directive may give `text` as its reason.
+pub fn is_reason(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && !text.starts_with("//") && !text.contains(char::is_control)
+}
+
 /// What is to be deleted with a comment: the space before it, or its whole line; and the empty
 /// comment line above it if no comment follows, as gofmt would.
 pub fn removal(source: &SourceText, comment: Span) -> Span {

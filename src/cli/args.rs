@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-use crate::analysis::{Asked, ConfigFiles, Report};
+use crate::analysis::{self, Asked, ConfigFiles, Report};
 use crate::config::Config;
 use crate::diagnostic::{Confidence, Severity};
 use crate::output;
@@ -108,9 +108,26 @@ pub struct CheckArgs {
     /// Exit with 3 when anything was skipped or has a syntax error
     #[arg(long)]
     pub strict: bool,
+    /// Print how many findings there are of each rule, most first: `--format statistics`
+    #[arg(long, conflicts_with = "format")]
+    pub statistics: bool,
+    /// Say on standard error where the time went, and how much was explored
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
+    pub timings: Option<TableFormat>,
+    /// Start over whenever a file changes, until interrupted
+    #[arg(long, conflicts_with_all = ["diff_file", "stdin_filename"])]
+    pub watch: bool,
+    /// What to call the Go file that is read from standard input when the path is `-`; the files
+    /// beside it are read for what they declare
+    #[arg(long, value_name = "FILE")]
+    pub stdin_filename: Option<PathBuf>,
     /// Make the safe fixes of the findings in the files, and report what is left
     #[arg(long, conflicts_with = "staged")]
     pub fix: bool,
+    /// Write `//straggler:ignore RULE REASON` above each finding, and report what is left
+    #[arg(long, value_name = "REASON", value_parser = parse_reason)]
+    #[arg(conflicts_with_all = ["staged", "fix", "diff"])]
+    pub add_ignore: Option<String>,
     /// With --fix or --diff: the fixes that may change what the program does, too
     #[arg(long)]
     pub unsafe_fixes: bool,
@@ -135,6 +152,11 @@ pub struct CheckArgs {
 }
 
 impl CheckArgs {
+    /// How the findings are printed.
+    pub fn format(&self) -> Format {
+        if self.statistics { Format::Statistics } else { self.format }
+    }
+
     /// The settings that the arguments make.
     pub fn config(&self) -> Config {
         let set = |names: &Vec<String>| (!names.is_empty()).then(|| names.clone());
@@ -170,7 +192,8 @@ impl ConfigArgs {
 /// What is analysed, and with what.
 #[derive(Args)]
 pub struct InputArgs {
-    /// Files, directories, `dir/...`, or import paths of the module [default: .]
+    /// Files, directories, `dir/...`, or import paths of the module; `-` is standard input
+    /// [default: .]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub config: ConfigArgs,
@@ -260,6 +283,10 @@ pub enum Shell {
 pub enum Format {
     /// The source with the story of the finding on it
     Human,
+    /// One line for each finding, below the name of its file
+    Grouped,
+    /// How many findings there are of each rule
+    Statistics,
     /// One line for each finding
     Concise,
     /// One JSON document
@@ -288,6 +315,8 @@ impl Format {
     pub fn write(self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Format::Human => output::write_human(report, out),
+            Format::Grouped => output::write_grouped(report, out),
+            Format::Statistics => output::write_statistics(report, out),
             Format::Concise => output::write_concise(report, out),
             Format::Json => output::write_json(report, out),
             Format::Jsonl => output::write_json_lines(report, out),
@@ -300,6 +329,11 @@ impl Format {
             Format::Azure => output::write_azure(report, out),
             Format::Teamcity => output::write_teamcity(report, out),
         }
+    }
+
+    /// Whether it is for people, who are told a summary too.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Format::Human | Format::Grouped | Format::Statistics)
     }
 
     /// Whether the notes are part of it; else they are told on standard error.
@@ -321,6 +355,13 @@ fn parse_target(text: &str) -> Result<Target, String> {
     match path {
         "" => Err("the path is missing".to_owned()),
         path => Ok(Target { format, path: path.into() }),
+    }
+}
+
+fn parse_reason(text: &str) -> Result<String, String> {
+    match analysis::is_reason(text) {
+        true => Ok(text.trim().to_owned()),
+        false => Err("expected a reason on one line".to_owned()),
     }
 }
 

@@ -40,6 +40,23 @@ pub fn apply(
     Ok(report)
 }
 
+/// Writes a directive with `reason` above each finding of `report`, and analyses again. Gives that
+/// report.
+pub fn ignore(
+    options: &LoadOptions,
+    reason: &str,
+    report: &Report,
+    again: &dyn Fn() -> Result<Report, Vec<String>>,
+) -> Result<Report, Vec<String>> {
+    let ignores = analysis::ignores(report, reason);
+    for file in &ignores.files {
+        write(options, file).map_err(|why| {
+            vec![format!("--add-ignore: `{}` is left as it is: {why}", file.path)]
+        })?;
+    }
+    again()
+}
+
 /// Writes a file with its fixes in it, unless it has changed since it was read.
 fn write(options: &LoadOptions, file: &FixedFile) -> Result<(), String> {
     let path = options.cwd.join(&file.path);

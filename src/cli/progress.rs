@@ -16,15 +16,14 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// Does `work`, and shows how far it is if that takes long and somebody is watching.
-pub fn shown<T>(work: impl FnOnce(&Progress) -> T) -> T {
-    let progress = Progress::default();
+pub fn shown<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
     if !std::io::stderr().is_terminal() {
-        return work(&progress);
+        return work();
     }
     let (finished, wait) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        scope.spawn(|| draw(&progress, wait));
-        let result = work(&progress);
+        scope.spawn(|| draw(progress, wait));
+        let result = work();
         drop(finished);
         result
     })

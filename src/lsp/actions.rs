@@ -8,7 +8,7 @@ use gen_lsp_types::{
     WorkspaceEdit,
 };
 
-use crate::analysis::Report;
+use crate::analysis::{self, Report};
 use crate::diagnostic::{Finding, Fix, Safety};
 use crate::source::{EditorLines, EditorPosition, Encoding, SourceText};
 use crate::syntax::{self, OutlineDecl};
@@ -145,15 +145,10 @@ fn edit<'f>(
 
 /// Puts a directive on a line of its own above the line of `offset`.
 fn quiet_above(text: &SourceText, offset: u32, rule: &str, uri: &Uri) -> WorkspaceEdit {
-    let line = text.line_span(text.line(offset)).unwrap_or_default();
-    let bytes = text.slice(line);
-    let indent = bytes.len() - bytes.trim_ascii_start().len();
-    let indent = String::from_utf8_lossy(&bytes[..indent]);
-    let ending = if text.bytes().get(line.end as usize) == Some(&b'\r') { "\r\n" } else { "\n" };
+    let (at, new_text) = analysis::directive_above(text, offset, rule, REASON);
     let lines = EditorLines::new(text.bytes());
-    let EditorPosition { line, .. } = lines.position(text.bytes(), line.start, Encoding::Utf8);
+    let EditorPosition { line, .. } = lines.position(text.bytes(), at, Encoding::Utf8);
     let start = Position { line, character: 0 };
-    let new_text = format!("{indent}//straggler:ignore {rule} {REASON}{ending}");
     let edit = TextEdit { range: Range { start, end: start }, new_text };
     let changes = HashMap::from([(uri.clone(), vec![edit])]);
     WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }

@@ -97,6 +97,8 @@ struct JsonNote<'a> {
 #[derive(Serialize)]
 struct Summary {
     findings: usize,
+    /// Findings by rule; only rules with findings.
+    rules: BTreeMap<&'static str, usize>,
     files: usize,
     packages: usize,
     generated: usize,
@@ -198,8 +200,13 @@ fn summary(report: &Report) -> Summary {
     for note in &report.notes {
         *notes.entry(kind_name(note.kind)).or_default() += 1;
     }
+    let mut rules = BTreeMap::new();
+    for finding in &report.findings {
+        *rules.entry(finding.rule).or_default() += 1;
+    }
     Summary {
         findings: report.findings.len(),
+        rules,
         files: report.counts.files,
         packages: report.counts.packages,
         generated: report.counts.generated,

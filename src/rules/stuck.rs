@@ -87,7 +87,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// What is found from one root. `test` says whether it belongs to a test.
-    pub fn explore(&self, root: FuncId, test: bool) -> Vec<Finding> {
+    pub fn explore(&self, root: FuncId, test: bool) -> Explored {
         let closed = self.program.is_entry(root);
         let ends_process = closed && self.program.func(root).symbol.as_str() == "main";
         let start = Root { func: root, closed, ends_process };
@@ -106,9 +106,8 @@ impl<'a> Explorer<'a> {
             test,
             brief: self.brief,
         };
-        exploration
-            .stuck
-            .iter()
+        let findings = exploration.stuck.iter();
+        let findings = findings
             .filter_map(|stuck| {
                 let verdict = judge::judge(stuck)?;
                 // `main` that waits for a context which never ends is meant to stay, as `select {}`.
@@ -123,8 +122,26 @@ impl<'a> Explorer<'a> {
                 finding.confidence = finding.confidence.min(EXPLORED);
                 Some(finding)
             })
-            .collect()
+            .collect();
+        Explored {
+            findings,
+            complete: exploration.complete(),
+            states: exploration.states as u64,
+            steps: exploration.steps,
+        }
     }
+}
+
+/// What came of one root.
+pub struct Explored {
+    /// What is found.
+    pub findings: Vec<Finding>,
+    /// Whether every state was seen.
+    pub complete: bool,
+    /// How many states were.
+    pub states: u64,
+    /// How many instructions were run.
+    pub steps: u64,
 }
 
 /// Where parameters may be anything most states are choices of values, and what is found is found

@@ -278,3 +278,41 @@ fn fixes_are_shown_and_made() {
         fs::read_dir(dir).expect("a directory").flatten().map(|e| e.file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().ends_with(".tmp")), "{left:?}");
 }
+
+#[test]
+fn findings_are_suppressed_with_a_reason() {
+    let both = source(true, true)
+        .replace("\tt.mu.Lock()\n\tif", "\tif")
+        .replace("{\n\tif n < 0", "{\n\tt.mu.Lock()\n\tif n < 0");
+    let module = module(&[("a.go", &both), ("sub/b.go", &UNBUFFERED.replace('\n', "\r\n"))]);
+    let dir = module.path();
+    check(
+        dir,
+        &["check", "--add-ignore", "//why"],
+        "exit 2\n! error: invalid value '//why' for '--add-ignore <REASON>': expected a reason on one line\n! \n! For more information, try '--help'.\n",
+    );
+    check(
+        dir,
+        &["check", "--add-ignore=it ends with the process"],
+        "exit 0\n! no findings in 2 files of 2 packages; 3 suppressed; T\n",
+    );
+    let a = fs::read_to_string(dir.join("a.go")).expect("a file");
+    let directive = "\t//straggler:ignore unlock-missing it ends with the process\n\tt.mu.Lock()\n";
+    assert_eq!(a, both.replace("\tt.mu.Lock()\n", directive));
+    let b = fs::read_to_string(dir.join("sub/b.go")).expect("a file");
+    assert!(
+        b.contains(
+            "\r\n\t//straggler:ignore signal-notify-unbuffered it ends with the process\r\n"
+        ),
+        "{b}"
+    );
+    // What suppresses nothing any more is deleted as it came.
+    fs::write(dir.join("a.go"), a.replace("\t\treturn\n", "\t\tn = 0\n")).expect("a file");
+    check(
+        dir,
+        &["check", "--fix"],
+        "exit 0\n! no findings in 2 files of 2 packages; 2 fixed; 1 suppressed; T\n",
+    );
+    let mended = fs::read_to_string(dir.join("a.go")).expect("a file");
+    assert_eq!(mended, both.replace("\t\treturn\n", "\t\tn = 0\n"));
+}

@@ -1,6 +1,7 @@
 //! The program as people run it: arguments, exit codes, and what goes to which stream.
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -264,4 +265,129 @@ fn shells_and_man_are_told_of_each_argument() {
     assert!(page.contains(".TH straggler 1") && page.contains("diff\\-file"), "{page}");
     check(dir.path(), &["man", "--out", "pages"], "exit 0\n");
     assert!(dir.path().join("pages/straggler-check.1").is_file());
+}
+
+/// What `straggler` says when it is given `stdin`.
+fn seen_of(dir: &Path, args: &[&str], stdin: &str) -> String {
+    let mut child = straggler(dir)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("straggler runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    // It may refuse its arguments before it has read anything.
+    let _ = input.write_all(stdin.as_bytes());
+    drop(input);
+    seen(&child.wait_with_output().expect("straggler ends"))
+}
+
+#[test]
+fn standard_input_stands_in_for_a_file() {
+    let uses_sibling = LEAK.replace("run func(context.Context) error) error {", "id int) error {");
+    let sibling =
+        "package leak\n\nimport \"context\"\n\nfunc run(context.Context) error { return nil }\n";
+    let module = module(&[("run.go", sibling), ("leak.go", CLEAN)]);
+    let dir = module.path();
+    let concise = ["-", "--format", "concise"];
+    let at = |args: &[&str]| seen_of(dir, &[&concise[..], args].concat(), &uses_sibling);
+    assert!(at(&["--stdin-filename", "leak.go"]).starts_with("exit 1\nleak.go:8:3: "));
+    assert!(at(&["--stdin-filename", "new.go"]).contains("new.go:8:3: "));
+    assert!(at(&[]).contains("stdin.go:8:3: "));
+    assert_eq!(fs::read_to_string(dir.join("leak.go")).expect("a file"), CLEAN);
+    assert_eq!(
+        seen_of(dir, &["-", "--fix"], LEAK),
+        "exit 2\n! error: standard input cannot be changed or watched: leave out `-`\n"
+    );
+    assert_eq!(
+        seen_of(dir, &["-", "run.go"], LEAK),
+        "exit 2\n! error: `-` must be the only path\n"
+    );
+    assert_eq!(
+        seen_of(dir, &["--stdin-filename", "x.go"], LEAK),
+        "exit 2\n! error: --stdin-filename: the path must be `-`\n"
+    );
+}
+
+#[test]
+fn timings_are_told_on_standard_error() {
+    let meets = "package leak\n\nfunc G() {\n\tch := make(chan int)\n\tgo func() { ch <- 1 }()\n\t<-ch\n}\n";
+    let leaky = module(&[("leak.go", LEAK), ("meets.go", meets)]);
+    let told = |arg: &str| {
+        let output = straggler(leaky.path()).args(["--format", "concise", arg]).output();
+        let output = output.expect("straggler runs");
+        assert!(output.stdout.starts_with(b"leak.go:8:3: "), "{output:?}");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    let table = told("--timings");
+    let phases: Vec<&str> = table
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .map(|line| line.split(' ').next().unwrap_or_default())
+        .collect();
+    assert_eq!(phases, ["load", "parse", "index", "check", "explored:"], "{table}");
+    assert!(table.contains("\n  cancel-not-called "), "{table}");
+    let json: serde_json::Value = serde_json::from_str(&told("--timings=json")).expect("JSON");
+    assert_eq!(json["phases"][0]["name"], "load");
+    assert!(json["rules"]["cancel-not-called"].is_f64(), "{json}");
+    assert_eq!((&json["exploring"]["complete"], &json["exploring"]["cut"]), (&1.into(), &0.into()));
+    assert!(json["exploring"]["states"].as_u64() > Some(0), "{json}");
+}
+
+#[test]
+fn findings_are_grouped_and_counted() {
+    let two = LEAK.replace("func F", "func G").replace("package leak\n\nimport \"context\"\n", "");
+    let module =
+        module(&[("a.go", &format!("{LEAK}{two}")), ("b.go", &LEAK.replace("func F", "func H"))]);
+    let said = |args: &[&str]| {
+        let output = straggler(module.path()).args(args).output().expect("straggler runs");
+        seen(&output)
+            .lines()
+            .map(|line| line.split(": ").next().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let error = "warning[cancel-not-called]";
+    assert_eq!(
+        said(&["--format", "grouped"]),
+        [
+            "exit 1",
+            "a.go",
+            &format!("      8:3  {error}"),
+            &format!("     17:3  {error}"),
+            "",
+            "b.go",
+            &format!("      8:3  {error}"),
+            "! 3 findings in 2 files of 1 package; T"
+        ]
+    );
+    assert_eq!(
+        said(&["--statistics"]),
+        ["exit 1", "     3  cancel-not-called", "! 3 findings in 2 files of 1 package; T"]
+    );
+    let output = straggler(module.path()).args(["--format", "json"]).output().expect("it runs");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["summary"]["rules"], serde_json::json!({"cancel-not-called": 3}));
+}
+
+#[test]
+fn a_change_starts_a_watched_run_over() {
+    let module = module(&[("leak.go", CLEAN)]);
+    let mut child = straggler(module.path())
+        .args(["--watch", "--format", "concise"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("straggler runs");
+    let mut waiting = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut found = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let line = |lines: &mut dyn Iterator<Item = std::io::Result<String>>| {
+        lines.next().expect("a line").expect("UTF-8")
+    };
+    assert_eq!(line(&mut waiting), "waiting for changes");
+    fs::write(module.path().join("leak.go"), LEAK).expect("a file");
+    assert!(line(&mut found).starts_with("leak.go:8:3: "));
+    assert_eq!(line(&mut waiting), "waiting for changes");
+    child.kill().expect("it runs until it is interrupted");
+    child.wait().expect("it ends");
 }

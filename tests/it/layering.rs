@@ -49,6 +49,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("lsp_server", &["lsp"]),
     ("memchr", &[]),
+    ("notify", &["cli"]),
     ("quick_xml", &["output"]),
     ("rayon", &["project", "analysis"]),
     ("rustc_hash", &[]),
