@@ -33,6 +33,7 @@ mod live_header_exposed;
 mod missing_deadline;
 pub mod page;
 mod part_not_ended;
+mod recurrence;
 mod request_shared_after_handoff;
 pub mod scene;
 pub mod selection;

@@ -9,10 +9,11 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Type};
 use crate::rules::held::{self, Held, Lost, Way};
+use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Location;
-use crate::summary::{Act, At, BodyId, Function, Read, Root};
+use crate::summary::{Act, At, BodyId, Function, Mode, Read, Root};
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind};
 
 /// The rule.
@@ -32,6 +33,9 @@ const OTHERS: [&str; 8] = [
     "transaction",
     "watch",
 ];
+
+/// What Go programs call the method that ends a value.
+const ENDS: [&str; 3] = ["Close", "Shutdown", "Stop"];
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if held::runs_process_or_test(cx) || serves_tests(cx.index(), cx.func) {
@@ -186,7 +190,84 @@ fn check_held(
     {
         return None;
     }
-    Some(finding(cx, function, held, first, others, started))
+    let matters = matters(cx, read, held, first)?;
+    let mut finding = finding(cx, function, held, first, others, started);
+    finding.labels.extend(matters.map(|(location, message)| Label {
+        location,
+        role: Role::Context,
+        message: message.to_owned(),
+    }));
+    Some(finding)
+}
+
+/// Whether what is left behind adds up, with the place that shows it: the function runs again and
+/// again, or it ends the thing itself elsewhere, so that it is its owner, and nothing says that it
+/// runs when the process starts.
+#[allow(clippy::option_option, reason = "whether it matters, and what shows it")]
+fn matters(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    held: &Held<'_>,
+    first: &Lost,
+) -> Option<Option<(Location, &'static str)>> {
+    match recurrence::runs(&cx.package, cx.func) {
+        Runs::Again(location, message) => Some(Some((location, message))),
+        Runs::Once => None,
+        Runs::Unknown => {
+            let owner = is_ended_here(read, held)
+                || ends_others(read, held)
+                || first.way == Way::Again && is_ended_by_sibling(cx, read, held);
+            owner.then_some(None)
+        }
+    }
+}
+
+/// Whether the function ends the thing somewhere.
+fn is_ended_here(read: &Read<'_>, held: &Held<'_>) -> bool {
+    let whole = held.whole();
+    read.function.bodies().any(|body| {
+        let mut effects = read.effects(body).effects.iter();
+        effects.any(|effect| effect.place.is_within(&whole) && held::ends(held.fact, effect.act))
+    })
+}
+
+/// Whether the function has seen to it, before it makes the thing, that something else is ended when
+/// it returns.
+fn ends_others(read: &Read<'_>, held: &Held<'_>) -> bool {
+    let whole = held.whole();
+    let cfg = &read.function.body(held.at.body).cfg;
+    read.effects(held.at.body).effects.iter().any(|effect| {
+        let Act::Method(name) = effect.act else { return false };
+        effect.mode == Mode::Deferred
+            && matches!(effect.place.root, Root::Call(..))
+            && effect.place.path.is_empty()
+            && !effect.place.is_within(&whole)
+            && ENDS.contains(&name.as_str())
+            && cfg.dominates(effect.at.step, held.at.step)
+    })
+}
+
+/// Whether another function of the package ends something of the same type.
+fn is_ended_by_sibling(cx: &FunctionCx<'_>, read: &Read<'_>, held: &Held<'_>) -> bool {
+    let ty = result_type(&read.function, held.call, held.result);
+    let Some(own) = ty.strip_pointer().named() else { return false };
+    let package = cx.index().package(cx.func.package);
+    package.funcs.iter().filter(|func| !serves_tests(cx.index(), func.id)).any(|func| {
+        let (file, info) = (cx.index().file_of(func.id), cx.index().body(func.id));
+        file.descendants(Node::Decl(func.decl)).any(|node| {
+            let Node::Expr(call) = node else { return false };
+            let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
+            let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
+                return false;
+            };
+            held::ends(held.fact, Act::Method(name.name))
+                && info
+                    .type_of(base)
+                    .strip_pointer()
+                    .named()
+                    .is_some_and(|named| named.qualified() == own.qualified())
+        })
+    })
 }
 
 fn result_type(function: &Function<'_>, call: ExprId, result: u32) -> Type {

@@ -1,15 +1,15 @@
 //! Constructors of the run whose result somebody has to end: they start a goroutine that goes on
-//! until a method of the result says stop.
+//! until a method of the result says stop, or keep in the result what has such a goroutine.
 
 use rustc_hash::FxHashMap;
 
 use crate::index::{Callee, FuncId, Type, TypeDecl};
 use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Mode};
-use crate::summary::function::{BodyId, Function};
-use crate::summary::place::{Place, Root};
+use crate::summary::function::{At, BodyId, Function};
+use crate::summary::place::{MAX_PATH, Place, Root};
 use crate::summary::{Read, Summaries};
-use crate::syntax::{ExprId, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, Symbol, UnaryOp};
 
 /// A result that holds a goroutine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,14 +56,14 @@ impl<'a> Summaries<'a> {
             }
             match returned.place.root {
                 Root::Made(made) if !is_kept(&read, returned.place.root) => {
-                    found.extend(self.started_in(&read, made, result));
+                    let own = self.started_in(&read, made, result);
+                    let own = own.or_else(|| self.part_of(&read, made, wrappers, known));
+                    found.extend(own.map(|own| Resource { result, ..own }));
                 }
                 Root::Call(call, of_callee)
                     if wrappers > 0 && !is_kept(&read, returned.place.root) =>
                 {
-                    let Callee::Func(callee) = read.function.info.callee(call) else { continue };
-                    let inner = self.resources_within(*callee, wrappers - 1, known);
-                    let inner = inner.into_iter().find(|inner| inner.result == of_callee);
+                    let inner = self.given(&read.function, call, of_callee, wrappers, known);
                     found.extend(inner.map(|inner| Resource { result, ..inner }));
                 }
                 _ => {}
@@ -94,6 +94,128 @@ impl<'a> Summaries<'a> {
             }
         }
         None
+    }
+
+    /// The resource that a result of a call of a function of the run is.
+    fn given(
+        &self,
+        function: &Function<'_>,
+        call: ExprId,
+        result: u32,
+        wrappers: u32,
+        known: &mut FxHashMap<FuncId, Vec<Resource>>,
+    ) -> Option<Resource> {
+        let Callee::Func(callee) = function.info.callee(call) else { return None };
+        let inner = self.resources_within(*callee, wrappers.checked_sub(1)?, known);
+        inner.into_iter().find(|inner| inner.result == result)
+    }
+
+    /// What is made here by a composite literal, if a field of it, or of a literal in it, gets
+    /// something that has to be ended, and a method of the whole does that.
+    fn part_of(
+        &self,
+        read: &Read<'a>,
+        made: ExprId,
+        wrappers: u32,
+        known: &mut FxHashMap<FuncId, Vec<Resource>>,
+    ) -> Option<Resource> {
+        let function = &read.function;
+        let file = function.file;
+        let mut open: Vec<(ExprId, Vec<(Symbol, ExprId)>)> = vec![(made, Vec::new())];
+        while let Some((literal, way)) = open.pop() {
+            let ExprKind::CompositeLit { elements, .. } = &file.expr(literal).kind else {
+                continue;
+            };
+            for element in elements.iter().rev() {
+                let Some(ExprKind::Ident(field)) = element.key.map(|key| &file.expr(key).kind)
+                else {
+                    continue;
+                };
+                let mut way = way.clone();
+                way.push((*field, literal));
+                let mut value = file.unparen(element.value);
+                if let ExprKind::Unary { op: UnaryOp::Addr, operand } = file.expr(value).kind {
+                    value = file.unparen(operand);
+                }
+                let given = match file.expr(value).kind {
+                    ExprKind::CompositeLit { .. } if way.len() < MAX_PATH => {
+                        open.push((value, way));
+                        continue;
+                    }
+                    ExprKind::Call { .. } => Some((value, 0)),
+                    ExprKind::Ident(_) => self.made_by(function, value),
+                    _ => None,
+                };
+                let Some((call, result)) = given else { continue };
+                let Some(part) = self.given(function, call, result, wrappers, known) else {
+                    continue;
+                };
+                let ends = self.ends_of_part(function, &way, &part.ends);
+                if !ends.is_empty() {
+                    return Some(Resource { ends, ..part });
+                }
+            }
+        }
+        None
+    }
+
+    /// The call whose result a variable holds, and which result.
+    fn made_by(&self, function: &Function<'_>, variable: ExprId) -> Option<(ExprId, u32)> {
+        let root = Node::Decl(function.index.func(function.id).decl);
+        let parents = function.file.parents(root);
+        let cfg = &function.body(BodyId::OWN).cfg;
+        let step = parents.around(Node::Expr(variable)).find_map(|around| match around {
+            Node::Expr(expr) => cfg.step_of_expr(expr),
+            Node::Stmt(stmt) => cfg.step_of_stmt(stmt),
+            Node::Decl(_) => None,
+        })?;
+        let places = function.places(At { body: BodyId::OWN, step }, variable);
+        match places.only()? {
+            Place { root: Root::Call(call, result), path } if path.is_empty() => {
+                Some((*call, *result))
+            }
+            _ => None,
+        }
+    }
+
+    /// The methods that call one of `ends` of what a literal holds behind `way`, the fields from
+    /// the outside in, each with its literal: methods of the whole, and those that it has by
+    /// embedding.
+    fn ends_of_part(
+        &self,
+        function: &Function<'_>,
+        way: &[(Symbol, ExprId)],
+        ends: &[Symbol],
+    ) -> Vec<Symbol> {
+        let mut found: Vec<Symbol> = Vec::new();
+        for (depth, &(field, literal)) in way.iter().enumerate() {
+            let ty = function.info.type_of(literal);
+            let Some(named) = ty.named() else { break };
+            let TypeDecl::Global(object) = named.decl else { break };
+            let path = way[depth..].iter().map(|&(field, _)| field);
+            let stops = |deed: &Deed| {
+                deed.place.root == Root::Receiver
+                    && matches!(deed.act, Act::Method(name) if ends.contains(&name))
+                    && deed.place.path.iter().copied().eq(path.clone())
+            };
+            let methods = self.index.package(object.package).methods(named.name);
+            found.extend(
+                methods
+                    .filter(|method| {
+                        self.of(method.id).is_some_and(|summary| summary.deeds.iter().any(stops))
+                    })
+                    .map(|method| method.name),
+            );
+            let embedded = way.get(depth + 1).is_some_and(|&(_, inner)| {
+                function.info.type_of(inner).named().is_some_and(|inner| inner.name == field)
+            });
+            if !embedded {
+                break;
+            }
+        }
+        found.sort_by_key(|name| name.as_str());
+        found.dedup();
+        found
     }
 
     /// The methods of the type of `made` that end what looks at its part `stop`.

@@ -1,0 +1,324 @@
+//! Requests over HTTP that nothing bounds: neither the request has a context nor the client a
+//! timeout, and the function sends one again and again, so that each server that falls silent keeps
+//! one more goroutine, or the only one that does the work.
+//!
+//! The client has to be seen where it is made, in this package: one that comes from elsewhere, or
+//! whose transport does, may have bounds that are out of sight.
+
+use crate::catalog::{Base, Blocking, Carrier, Wait, When};
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::Step;
+use crate::index::Type;
+use crate::rules::FunctionCx;
+use crate::rules::recurrence::{self, Runs};
+use crate::source::{FileId, Location};
+use crate::summary::{At, Function, Place, Read, Root, facts};
+use crate::syntax::{DeclKind, ExprId, ExprKind, File, Node, StmtKind, Symbol, UnaryOp};
+
+/// Texts in addresses of peers on the same machine.
+const NEAR: [&str; 5] = ["localhost", "127.0.0.1", "169.254.", "unix", "[::1]"];
+
+/// The requests of a function that nothing bounds.
+pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
+    let function = &read.function;
+    let sent: Vec<Sent> = function
+        .bodies()
+        .flat_map(|body| function.body(body).cfg.steps().map(move |step| At { body, step }))
+        .filter_map(|at| sent(cx, function, at))
+        .collect();
+    if sent.is_empty() || is_near(cx) || takes_context(cx) {
+        return Vec::new();
+    }
+    match recurrence::runs(&cx.package, cx.func) {
+        Runs::Again(location, message) => {
+            sent.iter().map(|sent| finding(cx, function, sent, location, message)).collect()
+        }
+        Runs::Once | Runs::Unknown => Vec::new(),
+    }
+}
+
+/// A request that nothing bounds.
+struct Sent {
+    call: ExprId,
+    /// Where its request is made, if that is a step of its own.
+    request: Option<ExprId>,
+    /// Where the client is made.
+    client: Location,
+}
+
+fn sent(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Sent> {
+    let Step::Call(call) = function.step(at) else { return None };
+    let fact = blocking(cx, function, call)?;
+    if fact.wait != Wait::Http || fact.when != When::Call {
+        return None;
+    }
+    let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
+        return None;
+    };
+    let bound = fact.timeout.as_ref()?;
+    let (Base::Receiver, Some(field)) = (bound.base, bound.field.as_deref()) else { return None };
+    let ExprKind::Selector { base, .. } = function.file.expr(function.file.unparen(callee)).kind
+    else {
+        return None;
+    };
+    let request = match fact.context {
+        None => None,
+        Some(Carrier::Request(index)) => {
+            Some(plain_request(cx, function, at, *args.get(index as usize)?)?)
+        }
+        Some(_) => return None,
+    };
+    let client = unbounded_client(cx, function, at, base, field)?;
+    Some(Sent { call, request, client })
+}
+
+fn blocking<'c>(
+    cx: &FunctionCx<'c>,
+    function: &Function<'_>,
+    call: ExprId,
+) -> Option<&'c Blocking> {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    known.in_force::<Blocking>(cx.versions())
+}
+
+/// The call that makes a request without a context, if nothing else can have made it.
+fn plain_request(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    request: ExprId,
+) -> Option<ExprId> {
+    let places = function.places(at, request);
+    let Place { root: Root::Call(made, 0), path } = places.only()? else { return None };
+    let fact = blocking(cx, function, *made)?;
+    (path.is_empty() && fact.when == When::Result && fact.context.is_none()).then_some(*made)
+}
+
+/// Where a client is made without a timeout, if all that can have made it is in sight.
+fn unbounded_client(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    client: ExprId,
+    bound: &str,
+) -> Option<Location> {
+    let places = function.object_places(at, client);
+    let place = places.only()?;
+    let made = match (place.root, &place.path[..]) {
+        (Root::Made(literal), []) => {
+            let file: &File = cx.file();
+            vec![Made { file, id: cx.declared().file, within: Some((*cx, Some(at))), literal }]
+        }
+        (Root::Global(object), []) => kept(cx, cx.index().object(object).name),
+        (_, &[.., field]) => kept(cx, field),
+        _ => return None,
+    };
+    let first = made.first()?;
+    let location = Location { file: first.id, span: first.file.expr(first.literal).span };
+    made.iter().all(|made| made.is_unbounded(bound)).then_some(location)
+}
+
+/// A composite literal that makes a client.
+struct Made<'a> {
+    file: &'a File,
+    id: FileId,
+    /// The function that it stands in, and a step after it, if that is known.
+    within: Option<(FunctionCx<'a>, Option<At>)>,
+    /// What is no literal counts as unknown.
+    literal: ExprId,
+}
+
+impl Made<'_> {
+    fn is_unbounded(&self, bound: &str) -> bool {
+        let file = self.file;
+        let ExprKind::CompositeLit { elements, .. } = &file.expr(self.literal).kind else {
+            return false;
+        };
+        elements.iter().all(|element| {
+            let Some(ExprKind::Ident(key)) = element.key.map(|key| &file.expr(key).kind) else {
+                return false;
+            };
+            let may_bound = |key: &str| key.ends_with(bound) || key.starts_with("Dial");
+            match key.as_str() {
+                key if may_bound(key) => false,
+                "Transport" => self.literal_of(element.value).is_some_and(|transport| match &file
+                    .expr(transport)
+                    .kind
+                {
+                    ExprKind::CompositeLit { elements, .. } => elements.iter().all(|element| {
+                        match element.key.map(|key| &file.expr(key).kind) {
+                            Some(ExprKind::Ident(key)) => !may_bound(key.as_str()),
+                            _ => false,
+                        }
+                    }),
+                    _ => false,
+                }),
+                _ => true,
+            }
+        })
+    }
+
+    /// The literal that an expression is, or that the variable holds that it is.
+    fn literal_of(&self, value: ExprId) -> Option<ExprId> {
+        match &self.within {
+            Some((cx, at)) => literal_of(cx, *at, value),
+            None => plain_literal(self.file, value),
+        }
+    }
+}
+
+/// The composite literal that an expression of a function stands for, `&` aside; a variable is
+/// asked at the step that the expression is part of.
+fn literal_of(cx: &FunctionCx<'_>, at: Option<At>, value: ExprId) -> Option<ExprId> {
+    if let Some(literal) = plain_literal(cx.file(), value) {
+        return Some(literal);
+    }
+    let read = cx.summaries().read(cx.func)?;
+    let function = &read.function;
+    let at = step_around(function, value).or(at)?;
+    let places = function.places(at, value);
+    match places.only()? {
+        Place { root: Root::Made(literal), path } if path.is_empty() => Some(*literal),
+        _ => None,
+    }
+}
+
+/// The step that an expression is part of.
+fn step_around(function: &Function<'_>, expr: ExprId) -> Option<At> {
+    let root = Node::Decl(function.index.func(function.id).decl);
+    let parents = function.file.parents(root);
+    std::iter::once(Node::Expr(expr)).chain(parents.around(Node::Expr(expr))).find_map(|node| {
+        function.bodies().find_map(|body| {
+            let cfg = &function.body(body).cfg;
+            let step = match node {
+                Node::Expr(expr) => cfg.step_of_expr(expr),
+                Node::Stmt(stmt) => cfg.step_of_stmt(stmt),
+                Node::Decl(_) => None,
+            };
+            step.map(|step| At { body, step })
+        })
+    })
+}
+
+fn plain_literal(file: &File, value: ExprId) -> Option<ExprId> {
+    let mut value = file.unparen(value);
+    if let ExprKind::Unary { op: UnaryOp::Addr, operand } = file.expr(value).kind {
+        value = file.unparen(operand);
+    }
+    matches!(file.expr(value).kind, ExprKind::CompositeLit { .. }).then_some(value)
+}
+
+/// What the functions of the package keep in fields and variables of this name; one that is not
+/// understood is among them as what it is.
+fn kept<'a>(cx: &FunctionCx<'a>, name: Symbol) -> Vec<Made<'a>> {
+    let mut found = Vec::new();
+    let package = cx.index().package(cx.func.package);
+    for spec in &package.specs {
+        let Some(file) = package.file(spec.file) else { continue };
+        let DeclKind::Var(var) = &file.decl(spec.decl).kind else { continue };
+        let Some(place) = var.names.iter().position(|declared| declared.name == name) else {
+            continue;
+        };
+        if let Some(&value) = var.values.get(place) {
+            let literal = plain_literal(file, value).unwrap_or(value);
+            found.push(Made { file, id: spec.file, within: None, literal });
+        }
+    }
+    for func in &package.funcs {
+        if cx.index().is_in_test_file(func.id) {
+            continue;
+        }
+        let cx = FunctionCx { func: func.id, ..*cx };
+        let file: &File = cx.file();
+        let mut add = |value: ExprId| {
+            let literal = literal_of(&cx, None, value).unwrap_or(value);
+            found.push(Made { file, id: func.file, within: Some((cx, None)), literal });
+        };
+        for node in file.descendants(Node::Decl(func.decl)) {
+            match node {
+                Node::Expr(expr) => {
+                    if let ExprKind::CompositeLit { elements, .. } = &file.expr(expr).kind {
+                        for element in elements {
+                            let key = element.key.map(|key| &file.expr(key).kind);
+                            if matches!(key, Some(ExprKind::Ident(key)) if *key == name) {
+                                add(element.value);
+                            }
+                        }
+                    }
+                }
+                Node::Stmt(stmt) => {
+                    if let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind {
+                        for (place, &left) in left.iter().enumerate() {
+                            let is_it = match file.expr(file.unparen(left)).kind {
+                                ExprKind::Selector { name: field, .. } => field.name == name,
+                                ExprKind::Ident(variable) => variable == name,
+                                _ => false,
+                            };
+                            if let Some(&value) = right.get(place).or(right.first())
+                                && is_it
+                            {
+                                add(value);
+                            }
+                        }
+                    }
+                }
+                Node::Decl(_) => {}
+            }
+        }
+    }
+    found
+}
+
+/// Whether the function names a peer on its own machine.
+fn is_near(cx: &FunctionCx<'_>) -> bool {
+    let file = cx.file();
+    let text = file.source.text(file.decl(cx.declared().decl).span);
+    NEAR.iter().any(|near| text.contains(near))
+}
+
+/// Whether the function is given a context: that it does not pass it on is another fault.
+fn takes_context(cx: &FunctionCx<'_>) -> bool {
+    match cx.index().func_type(cx.func) {
+        Type::Func(signature) => signature.params.iter().any(Type::is_context),
+        _ => false,
+    }
+}
+
+fn finding(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    sent: &Sent,
+    again: Location,
+    shown: &str,
+) -> Finding {
+    let file = function.file;
+    let callee = match file.expr(sent.call).kind {
+        ExprKind::Call { callee, .. } => function.text(callee),
+        _ => String::new(),
+    };
+    let message = match sent.request {
+        Some(_) => format!(
+            "`{callee}` waits as long as its server likes: the request has no context, and the \
+             client no timeout"
+        ),
+        None => format!("`{callee}` waits as long as its server likes: the client has no timeout"),
+    };
+    let mut finding = cx.finding(file.expr(sent.call).span, "no deadline", message);
+    finding.labels.push(Label {
+        location: sent.client,
+        role: Role::Made,
+        message: "the client is made here, without a timeout".to_owned(),
+    });
+    finding.labels.extend(sent.request.map(|request| Label {
+        location: cx.location(file.expr(request).span),
+        role: Role::Made,
+        message: "the request is made here, without a context".to_owned(),
+    }));
+    finding.labels.push(Label { location: again, role: Role::Context, message: shown.to_owned() });
+    finding.why = "a server that has accepted the connection and falls silent keeps it open: the \
+                   goroutine stays, and all that wait for it"
+        .to_owned();
+    finding.help =
+        "a context with a deadline for the request, or a `Timeout` of the client".to_owned();
+    finding
+}
