@@ -34,6 +34,7 @@ use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::{FuncId, Index};
 use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::bad_suppression;
+use crate::rules::mend;
 use crate::rules::stuck::{self, Explorer};
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, Location};
@@ -48,7 +49,7 @@ pub use changed::{ChangedLines, PatchError};
 pub use fix::{FixedFile, Fixes, fixes, ignores};
 pub use guard::run as caught;
 pub use memory::Memory;
-pub use report::{Counts, Report, ReportFile};
+pub use report::{Counts, Report, ReportFile, Suppressed};
 pub use settings::{Asked, ConfigFiles, Held, Selections, Settings};
 pub use suppress::{above as directive_above, is_reason};
 pub use timings::{Explored, Taken, Timings};
@@ -162,12 +163,26 @@ pub fn analyze_again(
     let merged = merge::merge(&display, shown.clone());
     let (findings, suppressed) = run.suppress(merged, shown.iter().chain(&hidden));
     let findings = merge::sorted(&display, findings);
+    let count = findings.len();
+    let (quiet, directives): (Vec<Finding>, Vec<Location>) = suppressed.into_iter().unzip();
+    let all = [findings, quiet].concat();
+    let files = report::files(snapshot, &all);
+    let mut fingerprints = fingerprint::fingerprints(snapshot, &trees, &all);
+    let mut findings = all;
+    let quiet = findings.split_off(count).into_iter().zip(fingerprints.split_off(count));
+    let quiet = quiet.zip(directives).map(|((finding, fingerprint), at)| Suppressed {
+        finding,
+        fingerprint,
+        directive: Some(snapshot.file(at.file).text.text(at.span).into_owned()),
+    });
+    let suppressed: Vec<Suppressed> = quiet.collect();
     Report {
-        files: report::files(snapshot, &findings),
-        fingerprints: fingerprint::fingerprints(snapshot, &trees, &findings),
+        files,
+        fingerprints,
         findings,
         notes: report::sorted_notes(notes),
-        counts: Counts { suppressed, ..run.counts() },
+        counts: Counts { suppressed: suppressed.len(), ..run.counts() },
+        suppressed,
         missing_dependencies: snapshot.missing_dependencies(),
         reported: snapshot
             .packages
@@ -301,30 +316,45 @@ impl Run<'_> {
             let here = everywhere
                 || reported.contains(&file)
                 || !package.files.contains(&file) && self.is_reported(file);
-            match here && selection.shows(&finding) {
-                true => checked.shown.push(finding),
-                false => checked.hidden.push(finding),
+            if !here || !selection.shows(&finding) {
+                checked.hidden.push(finding);
+                continue;
             }
+            if let Some(tree) = self.trees.get(file.0 as usize).filter(|_| finding.fixes.is_empty())
+            {
+                match guard::run(|| mend::fix(tree, &finding)) {
+                    Ok(fix) => finding.fixes.extend(fix),
+                    Err(panic) => {
+                        let rule = finding.rule;
+                        let message = format!("a fix for `{rule}` could not be made ({panic})");
+                        checked.notes.push(internal_error(self.display(file), message));
+                    }
+                }
+            }
+            checked.shown.push(finding);
         }
         checked
     }
 
-    /// Those of `findings` that no directive suppresses, what is wrong with the directives, and how
-    /// many were suppressed. A directive is of use if it speaks of one of `all`.
+    /// Those of `findings` that no directive suppresses, with what is wrong with the directives; and
+    /// the others, each with a directive. A directive is of use if it speaks of one of `all`.
     fn suppress<'f>(
         &self,
         findings: Vec<Finding>,
         all: impl Iterator<Item = &'f Finding>,
-    ) -> (Vec<Finding>, usize) {
+    ) -> (Vec<Finding>, Vec<(Finding, Location)>) {
         let text = |id: FileId| self.snapshot.file(id).text.clone();
         let mut suppressions = Suppressions::new(self.trees);
         for finding in all {
             suppressions.covers(finding, &text);
         }
-        let found = findings.len();
-        let mut left = findings;
-        left.retain(|finding| !suppressions.covers(finding, &text));
-        let suppressed = found - left.len();
+        let (mut left, mut suppressed) = (Vec::new(), Vec::new());
+        for finding in findings {
+            match suppressions.covers(&finding, &text) {
+                Some(directive) => suppressed.push((finding, directive)),
+                None => left.push(finding),
+            }
+        }
         left.extend(self.complaints(&suppressions));
         (left, suppressed)
     }

@@ -60,6 +60,10 @@ pub fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&[format!("`{}` cannot be written: {error}", dir.display())]),
         },
+        Some(Command::Docs { out }) => match write_site(&out) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&[format!("`{}` cannot be written: {error}", out.display())]),
+        },
         Some(Command::Rules { format: TableFormat::Table }) => print(output::write_rules, 0),
         Some(Command::Rules { format: TableFormat::Json }) => print(output::write_rules_json, 0),
         Some(Command::Lsp { .. }) => lsp(),
@@ -76,6 +80,14 @@ fn lsp() -> ExitCode {
     let input = BufReader::new(io::stdin());
     let goodbye = lsp::serve(input, BufWriter::new(io::stdout()), Arc::new(options_in));
     if goodbye { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn write_site(dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    for (name, page) in output::site() {
+        write_file(&dir.join(name), page.as_bytes(), None)?;
+    }
+    Ok(())
 }
 
 fn explain(rule: &str) -> ExitCode {
@@ -97,6 +109,7 @@ fn check_once(args: &CheckArgs) -> ExitCode {
     let start = Instant::now();
     let timings = args.timings.map(|_| Arc::new(Timings::default()));
     let report = match report(args, timings.clone()) {
+        Ok(report) if !args.show_suppressed => Report { suppressed: Vec::new(), ..report },
         Ok(report) => report,
         Err(messages) => return fail(&messages),
     };

@@ -30,6 +30,7 @@ pub mod held;
 mod helper_outlives;
 mod lifecycle_not_ended;
 mod live_header_exposed;
+pub mod mend;
 mod missing_deadline;
 pub mod page;
 mod part_not_ended;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::Report;
+use super::{Report, Suppressed};
 
 /// The first line of the file.
 const HEADER: &str = "# straggler baseline 1: findings that are put up with for now; \
@@ -141,9 +141,13 @@ impl Baseline {
 impl Report {
     /// Leaves out the findings that `baseline` holds, and counts them.
     pub fn subtract(&mut self, baseline: &Baseline) {
-        let before = self.findings.len();
-        self.retain(|_, fingerprint| !baseline.holds(fingerprint));
-        self.counts.baselined += before - self.findings.len();
+        let held = self.retain(|_, fingerprint| !baseline.holds(fingerprint));
+        self.counts.baselined += held.len();
+        self.suppressed.extend(held.into_iter().map(|(finding, fingerprint)| Suppressed {
+            finding,
+            fingerprint,
+            directive: None,
+        }));
     }
 }
 

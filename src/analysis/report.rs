@@ -15,6 +15,8 @@ pub struct Report {
     /// What tells each of the findings again after edits elsewhere, in their order: no place and
     /// no line is part of it.
     pub fingerprints: Vec<String>,
+    /// The findings that somebody does not want to be told, sorted as the others.
+    pub suppressed: Vec<Suppressed>,
     /// What could not be read or analysed, sorted by path and place.
     pub notes: Vec<Note>,
     /// How much was analysed.
@@ -25,6 +27,17 @@ pub struct Report {
     pub reported: BTreeSet<String>,
     /// The files that the findings speak of.
     pub files: BTreeMap<FileId, ReportFile>,
+}
+
+/// A finding that somebody does not want to be told.
+#[derive(Clone, Debug)]
+pub struct Suppressed {
+    /// The finding.
+    pub finding: Finding,
+    /// What tells it again after edits elsewhere.
+    pub fingerprint: String,
+    /// The text of the directive; `None` for what the baseline holds.
+    pub directive: Option<String>,
 }
 
 /// How much a run analysed.
@@ -68,15 +81,17 @@ impl Report {
         &self.fingerprints[index]
     }
 
-    /// Keeps the findings, with their fingerprints, of which `keeps` is true.
-    pub(super) fn retain(&mut self, mut keeps: impl FnMut(&Finding, &str) -> bool) {
+    /// Keeps the findings, with their fingerprints, of which `keeps` is true, and gives the others.
+    pub(super) fn retain(
+        &mut self,
+        mut keeps: impl FnMut(&Finding, &str) -> bool,
+    ) -> Vec<(Finding, String)> {
         let findings = std::mem::take(&mut self.findings);
-        let fingerprints = std::mem::take(&mut self.fingerprints);
-        (self.findings, self.fingerprints) = findings
-            .into_iter()
-            .zip(fingerprints)
-            .filter(|(finding, fingerprint)| keeps(finding, fingerprint))
-            .unzip();
+        let all = findings.into_iter().zip(std::mem::take(&mut self.fingerprints));
+        let (kept, left_out) = all.partition(|(finding, fingerprint)| keeps(finding, fingerprint));
+        let kept: Vec<(Finding, String)> = kept;
+        (self.findings, self.fingerprints) = kept.into_iter().unzip();
+        left_out
     }
 
     /// Whether something that was asked for was not analysed, or only around an error.

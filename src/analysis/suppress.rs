@@ -67,14 +67,19 @@ impl Suppressions {
         read
     }
 
-    /// Whether a directive speaks of one of `finding`'s places; all that do are marked as used.
-    pub fn covers(&mut self, finding: &Finding, text: &dyn Fn(FileId) -> SourceText) -> bool {
+    /// The first directive that speaks of one of `finding`'s places; all that do are marked as
+    /// used.
+    pub fn covers(
+        &mut self,
+        finding: &Finding,
+        text: &dyn Fn(FileId) -> SourceText,
+    ) -> Option<Location> {
         if self.directives.is_empty() {
-            return false;
+            return None;
         }
         let labels = finding.labels.iter().map(|label| label.location);
         let places: Vec<Location> = [finding.primary].into_iter().chain(labels).collect();
-        let mut covered = false;
+        let mut covered = None;
         for directive in &mut self.directives {
             let here = |place: &Location| {
                 let (first, last) = directive.lines;
@@ -83,7 +88,7 @@ impl Suppressions {
             };
             if speaks_of(&directive.names, finding.rule) && places.iter().any(here) {
                 directive.used = true;
-                covered = true;
+                covered.get_or_insert(Location { file: directive.file, span: directive.comment });
             }
         }
         covered

@@ -63,6 +63,12 @@ pub enum Command {
         #[arg(value_enum)]
         shell: Shell,
     },
+    /// Write the pages of the rules as a website
+    Docs {
+        /// The directory
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Print the manual page, or write that of each command into a directory
     Man {
         /// The directory
@@ -108,6 +114,10 @@ pub struct CheckArgs {
     /// Exit with 3 when anything was skipped or has a syntax error
     #[arg(long)]
     pub strict: bool,
+    /// Write suppressed and baselined findings to SARIF too, marked as such (code scanning of GitHub
+    /// shows them as open)
+    #[arg(long)]
+    pub show_suppressed: bool,
     /// Print how many findings there are of each rule, most first: `--format statistics`
     #[arg(long, conflicts_with = "format")]
     pub statistics: bool,

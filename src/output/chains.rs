@@ -6,7 +6,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::analysis::{Chains, Fact, FilterRow, Place, ToldChain};
-use crate::output::in_line;
+use crate::output::{in_line, json_text};
 
 const HEADING: anstyle::Style = anstyle::Style::new().bold();
 const NOTABLE: anstyle::Style =
@@ -175,8 +175,7 @@ struct JsonPlace<'a> {
 pub fn write_json(chains: &Chains, out: &mut dyn Write) -> io::Result<()> {
     let document =
         Document { schema_version: 1, chains: chains.chains.iter().map(json_chain).collect() };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    json_text::write_pretty(&document, out)
 }
 
 fn json_chain(chain: &ToldChain) -> JsonChain<'_> {

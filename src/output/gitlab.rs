@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::analysis::Report;
 use crate::diagnostic::{Confidence, Finding, Severity};
+use crate::output::json_text;
 
 #[derive(Serialize)]
 struct Issue<'a> {
@@ -32,8 +33,7 @@ struct Lines {
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let issues: Vec<Issue<'_>> =
         (0..report.findings.len()).map(|index| issue(report, index)).collect();
-    serde_json::to_writer_pretty(&mut *out, &issues)?;
-    writeln!(out)
+    json_text::write_pretty(&issues, out)
 }
 
 fn issue(report: &Report, index: usize) -> Issue<'_> {

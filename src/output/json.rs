@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::analysis::Report;
 use crate::diagnostic::{Fix, Label, Note, NoteKind, Role, Safety};
-use crate::output::{confidence_name, severity_name};
+use crate::output::{confidence_name, json_text, severity_name};
 use crate::rules::page;
 use crate::source::{Location, SourceText};
 
@@ -119,15 +119,13 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         missing_dependencies: &report.missing_dependencies,
         summary: summary(report),
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    json_text::write_pretty(&document, out)
 }
 
 /// Writes each finding of `report` as one JSON document on a line of its own.
 pub fn write_lines(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for index in 0..report.findings.len() {
-        serde_json::to_writer(&mut *out, &diagnostic(report, index))?;
-        writeln!(out)?;
+        json_text::write(&diagnostic(report, index), out)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::{confidence_name, severity_name};
+use crate::output::{confidence_name, json_text, severity_name};
 use crate::rules::page::{Page, path};
 use crate::rules::{Entry, GROUPS, registry};
 
@@ -130,8 +130,7 @@ pub fn write_rules_json(out: &mut dyn Write) -> io::Result<()> {
             url: path(page.id),
         })
         .collect();
-    serde_json::to_writer_pretty(&mut *out, &rules)?;
-    writeln!(out)
+    json_text::write_pretty(&rules, out)
 }
 
 fn one_line(text: &str) -> String {

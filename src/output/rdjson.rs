@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::analysis::Report;
 use crate::diagnostic::{Finding, Severity};
+use crate::output::json_text;
 use crate::source::Location;
 
 #[derive(Serialize)]
@@ -73,8 +74,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         source: Source { name: "straggler" },
         diagnostics: report.findings.iter().map(|finding| diagnostic(report, finding)).collect(),
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    json_text::write_pretty(&document, out)
 }
 
 fn diagnostic<'a>(report: &'a Report, finding: &'a Finding) -> Diagnostic<'a> {

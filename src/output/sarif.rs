@@ -9,9 +9,9 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::analysis::Report;
+use crate::analysis::{Report, Suppressed};
 use crate::diagnostic::{Confidence, Finding, Fix, Note};
-use crate::output::{confidence_name, severity_name};
+use crate::output::{confidence_name, json_text, severity_name};
 use crate::rules::page::Page;
 use crate::rules::registry;
 use crate::source::Location;
@@ -34,7 +34,10 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         indices.truncate(MOST_RESULTS);
         indices.sort_unstable();
     }
-    let results: Vec<Value> = indices.into_iter().map(|index| result(report, index)).collect();
+    let found = |index: usize| result(report, &report.findings[index], report.fingerprint(index));
+    let mut results: Vec<Value> = indices.into_iter().map(found).collect();
+    let room = MOST_RESULTS - results.len();
+    results.extend(report.suppressed.iter().take(room).map(|quiet| suppressed(report, quiet)));
     let rules: Vec<Value> = registry().iter().map(|entry| rule(&entry.page)).collect();
     let mut notifications: Vec<Value> = report.notes.iter().map(notification).collect();
     if left_out > 0 {
@@ -65,8 +68,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             "results": results,
         }],
     });
-    serde_json::to_writer(&mut *out, &document)?;
-    writeln!(out)
+    json_text::write(&document, out)
 }
 
 const BASE: &str = "SRCROOT";
@@ -97,15 +99,28 @@ fn rule(page: &Page) -> Value {
     })
 }
 
-fn result(report: &Report, index: usize) -> Value {
-    let finding = &report.findings[index];
+/// A result that is there to be looked at, and not to be acted upon.
+fn suppressed(report: &Report, quiet: &Suppressed) -> Value {
+    let mut value = result(report, &quiet.finding, &quiet.fingerprint);
+    let suppression = match &quiet.directive {
+        Some(directive) => {
+            json!({ "kind": "inSource", "status": "accepted", "justification": literal(directive) })
+        }
+        None => json!({ "kind": "external", "status": "accepted", "justification": "baseline" }),
+    };
+    let fields = value.as_object_mut().expect("a result is an object");
+    fields.insert("suppressions".to_owned(), json!([suppression]));
+    value
+}
+
+fn result(report: &Report, finding: &Finding, fingerprint: &str) -> Value {
     let rule_index = registry().iter().position(|entry| entry.page.id == finding.rule);
     let mut result = json!({
         "ruleId": finding.rule,
         "level": severity_name(finding.severity),
         "message": { "text": literal(&told(finding)) },
         "locations": [location(report, finding.primary, Some(&finding.primary_label))],
-        "partialFingerprints": { "straggler/v1": report.fingerprint(index) },
+        "partialFingerprints": { "straggler/v1": fingerprint },
         "properties": { "confidence": confidence_name(finding.confidence) },
     });
     let fields = result.as_object_mut().expect("a result is an object");

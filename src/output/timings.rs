@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::analysis::Taken;
+use crate::output::json_text;
 
 /// Writes a table: the phases in their order, then exploring and the rules, slowest first.
 pub fn write(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
@@ -72,6 +73,5 @@ pub fn write_json(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
             instructions: explored.steps,
         },
     };
-    serde_json::to_writer(&mut *out, &document)?;
-    writeln!(out)
+    json_text::write(&document, out)
 }

@@ -126,8 +126,13 @@ fn element<'n>(name: &'n str, attributes: &[(&str, &str)]) -> BytesStart<'n> {
     start
 }
 
-/// `text` with U+FFFD for what may not stand in XML (XML 1.0, section 2.2).
+/// `text` with U+FFFD for what may not stand in XML, and for the control characters that should not
+/// (XML 1.0, section 2.2).
 fn legal(text: &str) -> String {
-    let is_legal = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    let is_legal = |c: char| match c {
+        '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' => false,
+        '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'.. => true,
+        _ => false,
+    };
     text.chars().map(|c| if is_legal(c) { c } else { '\u{fffd}' }).collect()
 }

@@ -363,7 +363,11 @@ fn findings_are_grouped_and_counted() {
     );
     assert_eq!(
         said(&["--statistics"]),
-        ["exit 1", "     3  cancel-not-called", "! 3 findings in 2 files of 1 package; T"]
+        [
+            "exit 1",
+            "     3  cancel-not-called  (3 with a fix)",
+            "! 3 findings in 2 files of 1 package; T"
+        ]
     );
     let output = straggler(module.path()).args(["--format", "json"]).output().expect("it runs");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -390,4 +394,50 @@ fn a_change_starts_a_watched_run_over() {
     assert_eq!(line(&mut waiting), "waiting for changes");
     child.kill().expect("it runs until it is interrupted");
     child.wait().expect("it ends");
+}
+
+#[test]
+fn suppressed_findings_are_in_sarif_when_asked_for() {
+    let quiet =
+        LEAK.replace("\t\treturn err", "\t\t//straggler:ignore context it ends\n\t\treturn err");
+    let module = module(&[("a.go", &quiet), ("b.go", &LEAK.replace("func F", "func G"))]);
+    let dir = module.path();
+    let results = |args: &[&str]| {
+        let output = straggler(dir).args(["--format", "sarif"]).args(args).output();
+        let output = output.expect("straggler runs");
+        assert_eq!(output.status.code(), Some(1));
+        let mut sarif: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        sarif["runs"][0]["results"].take()
+    };
+    assert_eq!(results(&[]).as_array().map(Vec::len), Some(1));
+    let results = results(&["--show-suppressed"]);
+    assert_eq!(results[0].get("suppressions"), None);
+    assert_eq!(results[1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "a.go");
+    let suppression = serde_json::json!([{
+        "kind": "inSource",
+        "status": "accepted",
+        "justification": "//straggler:ignore context it ends",
+    }]);
+    assert_eq!(results[1]["suppressions"], suppression);
+}
+
+#[test]
+fn the_pages_are_a_website() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    check(dir.path(), &["docs", "--out", "site"], "exit 0\n");
+    let read = |name: &str| fs::read_to_string(dir.path().join("site").join(name)).expect("a page");
+    let index = read("index.html");
+    for entry in straggler::rules::registry() {
+        let id = entry.page.id;
+        assert!(index.contains(&format!("<a href=\"{id}.html\">")), "{id} is in the index");
+        let page = read(&format!("{id}.html"));
+        let why = page.find("<h2>Why</h2>").expect("a section");
+        assert!(page.find("<h2>Flagged</h2>").is_some_and(|flagged| why < flagged), "{id}");
+        // It needs nothing but itself.
+        assert!(!page.contains(" src=") && !page.contains("<link"), "{id}");
+        for target in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            let exists = dir.path().join("site").join(target).is_file();
+            assert!(exists || target.starts_with("https://"), "{id} links to {target}");
+        }
+    }
 }

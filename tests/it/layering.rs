@@ -50,6 +50,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("lsp_server", &["lsp"]),
     ("memchr", &[]),
     ("notify", &["cli"]),
+    ("pulldown_cmark", &["output"]),
     ("quick_xml", &["output"]),
     ("rayon", &["project", "analysis"]),
     ("rustc_hash", &[]),
