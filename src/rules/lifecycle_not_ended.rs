@@ -214,12 +214,18 @@ fn matters(
         Runs::Again(location, message) => Some(Some((location, message))),
         Runs::Once => None,
         Runs::Unknown => {
-            let owner = is_ended_here(read, held)
-                || ends_others(read, held)
-                || first.way == Way::Again && is_ended_by_sibling(cx, read, held);
-            owner.then_some(None)
+            let turns = first.way == Way::Again && is_ended_by_sibling(cx, read, held);
+            let owner = is_ended_here(read, held) || ends_others(read, held);
+            (turns || owner && !is_constructor(cx)).then_some(None)
         }
     }
+}
+
+/// Whether a function is called like one that makes a part of the program, which most often is done
+/// when the process starts: one that fails halfway counts only where it is known to run again.
+fn is_constructor(cx: &FunctionCx<'_>) -> bool {
+    let name = cx.declared().name.as_str().to_lowercase();
+    ["new", "init", "setup"].iter().any(|start| name.starts_with(start))
 }
 
 /// Whether the function ends the thing somewhere.

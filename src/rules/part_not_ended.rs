@@ -5,6 +5,8 @@
 //! with `nil` and copied from a variable that has no other use. As soon as anything else becomes of
 //! it, somebody else may end it, and nothing is said.
 
+mod lent;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::{Base, End, Resource};
@@ -52,6 +54,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         }
         findings.extend(finding(cx, field, &made));
     }
+    lent::check(cx, findings);
 }
 
 /// A field of a type of the package.
@@ -293,11 +296,7 @@ fn finding(cx: &PackageCx<'_>, (owner, field): FieldOf, made: &Made) -> Option<F
     if field.is_exported() && name.is_exported() {
         return None;
     }
-    let methods = cx.index.package(owner.package).methods(name);
-    let mut ending: Vec<&Func> =
-        methods.filter(|method| ENDS.contains(&method.name.as_str())).collect();
-    ending.sort_by_key(|method| method.name.as_str());
-    let method = ending.into_iter().find(|method| ends_value(cx, method))?;
+    let method = ending_method(cx, name)?;
     let file = cx.index.file_of(method.id);
     let DeclKind::Func(func) = &file.decl(method.decl).kind else { return None };
     let end = Location { file: method.file, span: func.name.span };
@@ -320,6 +319,15 @@ fn finding(cx: &PackageCx<'_>, (owner, field): FieldOf, made: &Made) -> Option<F
     finding.help = format!("`{field}.{stop}()` in `{}`", method.name);
     finding.defect = made.location;
     Some(finding)
+}
+
+/// The method that ends values of a type of the package, the first by name.
+fn ending_method<'a>(cx: &PackageCx<'a>, name: Symbol) -> Option<&'a Func> {
+    let methods = cx.index.package(cx.package).methods(name);
+    let mut ending: Vec<&Func> =
+        methods.filter(|method| ENDS.contains(&method.name.as_str())).collect();
+    ending.sort_by_key(|method| method.name.as_str());
+    ending.into_iter().find(|method| ends_value(cx, method))
 }
 
 /// Whether a method ends its value: it is not told of anything else to end, and does more than
