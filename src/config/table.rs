@@ -116,7 +116,7 @@ settings_table! {
         overrides: Vec<Override>,
         /// What libraries do, in the form of straggler's own catalog. The tables of the
         /// configuration of the working directory hold for the whole run.
-        #[serde(rename = "catalog")]
+        #[serde(default, rename = "catalog")]
         #[schemars(schema_with = "tables")]
         _catalog: Option<IgnoredAny>,
     }

@@ -52,7 +52,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         "runs": [{
             "tool": { "driver": {
                 "name": "straggler",
+                "version": env!("CARGO_PKG_VERSION"),
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": "https://crates.io/crates/straggler",
                 "shortDescription": { "text": "Finds goroutines left behind in Go source." },
                 "rules": rules,
             } },

@@ -245,4 +245,9 @@ fn the_schema_in_the_repository_is_up_to_date() {
     let output = straggler(root()).args(["config", "schema"]).output().expect("straggler runs");
     let schema = String::from_utf8(output.stdout).expect("UTF-8");
     assert_generated("docs/straggler.schema.json", &schema);
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+    assert_eq!(schema.get("required"), None, "every setting may be left out");
+    assert_eq!(schema["$defs"]["Override"]["required"], serde_json::json!(["paths"]));
+    let names = schema["$defs"]["Selector"]["enum"].as_array().expect("names");
+    assert!(names.contains(&"ALL".into()) && names.contains(&"nil-channel".into()), "{names:?}");
 }
