@@ -8,6 +8,7 @@ use crate::catalog;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, Func, FuncId, LocalKind, ObjectId, Type, TypeDecl};
+use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::{Location, Span};
@@ -33,7 +34,10 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             let Step::Go(stmt) = read.function.body(body).cfg.step(step) else { continue };
             let Some(call) = BodyFlow::statement_call(read.function.file, stmt) else { continue };
             let go = Go { at: At { body, step }, call };
-            findings.extend(check_go(cx, &read, &go));
+            // What is started once, when the process starts, may well go on until it ends.
+            let told = check_go(cx, &read, &go)
+                .filter(|_| !matches!(recurrence::runs(&cx.package, cx.func), Runs::Once));
+            findings.extend(told);
         }
     }
 }

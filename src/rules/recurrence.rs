@@ -129,16 +129,30 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
             }
             find_uses(cx, func, caller, &mut uses);
         }
-        let specs = &cx.index.package(package).specs;
-        let named_in_spec = specs.iter().any(|spec| {
-            let file = cx.index.package(package).file(spec.file);
-            file.is_some_and(|file| {
-                holds(file.source.slice(file.decl(spec.decl).span), name.as_bytes())
-            })
-        });
-        uses.unknown |= named_in_spec && package == own;
+        uses.unknown |= is_named_in_variables(cx, package, func);
     }
     uses
+}
+
+/// Whether the initial values of a package's variables name a function.
+fn is_named_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func) -> bool {
+    let of_package = cx.index.package(package);
+    of_package.specs.iter().zip(0..).any(|(spec, number)| {
+        let Some(file) = of_package.file(spec.file) else { return false };
+        let text = file.source.slice(file.decl(spec.decl).span);
+        if !holds(text, func.name.as_str().as_bytes()) {
+            return false;
+        }
+        let info = cx.index.spec_body(package, number);
+        file.descendants(Node::Decl(spec.decl)).any(|node| {
+            let Node::Expr(expr) = node else { return false };
+            match info.resolve(expr) {
+                Def::Global(object) => is_func(cx.index, *object, func.id),
+                Def::Method(method, _) => *method == func.id,
+                _ => false,
+            }
+        })
+    })
 }
 
 fn serves_tests_here(index: &Index<'_>, func: &Func) -> bool {
@@ -174,7 +188,9 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
                 };
                 if is_call {
                     callees.insert(file.unparen(callee));
-                    uses.unknown |= is_kept_for_later(file, caller, expr);
+                    // What a program's own package keeps for later is what its commands do, once.
+                    let of_program = cx.index.package(caller.id.package).name.as_str() == "main";
+                    uses.unknown |= !of_program && is_kept_for_later(file, caller, expr);
                     uses.calls.push((caller.id, expr));
                 }
             }

@@ -7,13 +7,16 @@ use crate::rules::FunctionCx;
 use crate::summary::{Function, Place, Root, facts};
 use crate::syntax::{DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp};
 
-/// Whether a call is bound in time where it stands, or reaches no further than this machine.
-pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+/// Whether a call is bound in time where it stands, or reaches no further than this machine. If
+/// `fixed`, the timeout of a client counts only if it is fixed where the client is made: one that
+/// comes from elsewhere may be long.
+pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixed: bool) -> bool {
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else {
         return has_timeout(function, call);
     };
-    let is_bound = blocking.timeout.as_ref().is_some_and(|place| is_given(function, call, place));
+    let is_bound =
+        blocking.timeout.as_ref().is_some_and(|place| is_given(function, call, place, fixed));
     is_bound
         || blocking.short
         || is_own_address(function, call)
@@ -41,11 +44,11 @@ pub fn is_bounded_before(function: &Function<'_>, call: ExprId, methods: &[Box<s
 }
 
 /// Whether something stands at the place of a bound: an argument, or a field of what is given.
-fn is_given(function: &Function<'_>, call: ExprId, place: &catalog::Place) -> bool {
+fn is_given(function: &Function<'_>, call: ExprId, place: &catalog::Place, fixed: bool) -> bool {
     let Some(operand) = operand(function, call, place.base) else { return false };
     match &place.field {
         None => is_fixed(function, operand),
-        Some(field) => has_field(function, call, operand, true, &|name| *name == **field),
+        Some(field) => has_field(function, call, operand, fixed, &|name| *name == **field),
     }
 }
 

@@ -49,7 +49,7 @@ pub fn without_context(
     call: ExprId,
 ) -> Option<Variant> {
     // What is cheap to ask first.
-    let is_short = || bound::is_short(cx, function, call);
+    let is_short = || bound::is_short(cx, function, call, false);
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else {
         let sibling = sibling::of(cx, function, call).filter(|_| !is_short())?;
@@ -146,6 +146,10 @@ fn mentions(function: &Function<'_>, own: &Own) -> bool {
 pub fn wait_of_result(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId) -> Option<(At, ExprId)> {
     let function = &read.function;
     let result = Place::root(Root::Call(made, 0));
+    // Who makes a request on a context of its own has decided that nothing else ends it.
+    let maker = facts(cx.catalog(), function.index, function.info.callee(made));
+    let fixed =
+        maker.in_force::<Blocking>(cx.versions()).is_some_and(|fact| fact.context.is_some());
     for body in function.bodies() {
         let shared = read
             .effects(body)
@@ -173,7 +177,7 @@ pub fn wait_of_result(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId) -> Opt
             let waits = operand
                 .is_some_and(|operand| function.object_places(at, operand).only() == Some(&result));
             if waits {
-                return (!bound::is_short(cx, function, call)).then_some((at, call));
+                return (!bound::is_short(cx, function, call, fixed)).then_some((at, call));
             }
         }
     }
