@@ -408,6 +408,10 @@ impl Machine<'_> {
                 Vec::new()
             }
             Intrinsic::NewError => vec![state.non_nil(TypeId::PLAIN_ERROR)],
+            Intrinsic::WrapError => vec![match arg(0) {
+                open @ (Value::Nil | Value::Unknown(_) | Value::Term(_)) => open,
+                _ => state.non_nil(TypeId::ERROR),
+            }],
             Intrinsic::Exit => return Err(Stop::End),
             Intrinsic::Background => vec![self.new_context(state, None, Clock::None, site)],
             Intrinsic::WithCancel | Intrinsic::WithDeadline | Intrinsic::NotifyContext => {

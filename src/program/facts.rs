@@ -181,7 +181,10 @@ fn own_traits(program: &Program, func: &Func) -> Traits {
                 traits.synchronises |= !calls_known(func, at);
             }
             Op::CallExternal { callee, .. } => match program.external(callee).intrinsic {
-                Intrinsic::Pure | Intrinsic::NewError | Intrinsic::CallsString => {}
+                Intrinsic::Pure
+                | Intrinsic::NewError
+                | Intrinsic::WrapError
+                | Intrinsic::CallsString => {}
                 Intrinsic::Unknown => traits.effects = true,
                 _ => {
                     traits.synchronises = true;
@@ -318,7 +321,7 @@ fn is_harmless(program: &Program, func: &Func, op: Op) -> bool {
         Op::Branch { counter, .. } => counter == Slot::NONE,
         Op::CallExternal { callee, .. } => matches!(
             program.external(callee).intrinsic,
-            Intrinsic::Pure | Intrinsic::NewError | Intrinsic::CallsString
+            Intrinsic::Pure | Intrinsic::NewError | Intrinsic::WrapError | Intrinsic::CallsString
         ),
         _ => false,
     }

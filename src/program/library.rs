@@ -55,6 +55,8 @@ pub enum Intrinsic {
     Pure,
     /// Makes an error from text.
     NewError,
+    /// Adds to the error that it is given first; gives nil if that is nil.
+    WrapError,
     /// Ends the process.
     Exit,
     /// `context.Background`, `context.TODO`
@@ -174,6 +176,14 @@ pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
         ("os", "Exit") => Intrinsic::Exit,
         ("log", _) if name.starts_with("Fatal") || name.starts_with("Panic") => Intrinsic::Exit,
         ("errors", "New") | ("fmt", "Errorf") => Intrinsic::NewError,
+        (
+            "github.com/pkg/errors" | "golang.org/x/xerrors" | "github.com/cockroachdb/errors",
+            "New" | "Errorf",
+        ) => Intrinsic::NewError,
+        (
+            "github.com/pkg/errors" | "github.com/cockroachdb/errors",
+            "Wrap" | "Wrapf" | "WithMessage" | "WithMessagef" | "WithStack",
+        ) => Intrinsic::WrapError,
         ("fmt", _) if name.contains("rint") => Intrinsic::CallsString,
         ("io" | "io/ioutil", "ReadAll" | "ReadFull" | "Copy" | "CopyN" | "ReadAtLeast") => {
             Intrinsic::CallsRead

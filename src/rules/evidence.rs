@@ -23,6 +23,7 @@ mod sibling;
 mod skipped;
 mod ticker;
 mod traffic;
+mod unanswered;
 mod under_lock;
 mod unserved;
 mod unshared;
@@ -77,7 +78,9 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     each_function(package, &["make(chan"], |scene| unserved::receives(scene, findings));
     each_function(package, &[".Stop()"], |scene| drained::check(scene, findings));
     ticker::receives(package, findings);
-    skipped::check(&Groups::of(package), false, findings);
+    let groups = Groups::of(package);
+    skipped::check(&groups, false, findings);
+    unanswered::check(&groups, findings);
 }
 
 /// Locks that are not given back on a path.

@@ -6,6 +6,8 @@
 //! things of this one call, which nobody else keeps. And the call works on after the `go`, and can
 //! be over without that end.
 
+mod merged;
+
 use rustc_hash::FxHashSet;
 
 use crate::catalog::{self, Context};
@@ -36,7 +38,8 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(scene) = Scene::new(*cx) else { return };
     for body in read.function.bodies() {
         for at in steps(&read.function, body).filter(spawns) {
-            findings.extend(check_spawn(&scene, &read, at));
+            let found = check_spawn(&scene, &read, at);
+            findings.extend(found.or_else(|| merged::check_spawn(&scene, &read, at)));
         }
     }
 }

@@ -705,3 +705,25 @@ func f() {
         "",
     );
 }
+
+#[test]
+fn an_error_that_is_wrapped_is_as_nil_as_it_was() {
+    let with = |made: &str| {
+        format!(
+            r#"
+import "github.com/pkg/errors"
+func f(c chan error) {{
+    done := make(chan struct{{}})
+    err := {made}
+    go func() {{
+        if err == nil {{ close(done) }}
+    }}()
+    if errors.Wrap(err, "f") != nil {{ return }}
+    <-done
+}}
+            "#
+        )
+    };
+    check_open(&with("<-c"), "");
+    check_open(&with("errors.Errorf(\"no\")"), "");
+}
