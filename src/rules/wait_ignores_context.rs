@@ -306,6 +306,6 @@ fn is_result(function: &Function<'_>, sleep: ExprId) -> bool {
     args.first().is_some_and(|&time| {
         let time = function.file.unparen(time);
         matches!(function.file.expr(time).kind, ExprKind::Call { .. })
-            && matches!(function.info.callee(time), Callee::Func(_))
+            && matches!(function.info.callee(time), Callee::Func(_) | Callee::Value(_))
     })
 }
