@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::project::PackageId;
-use crate::source::FileId;
+use crate::source::{FileId, Location};
 use crate::syntax::{Body, ConstSpec, DeclKind, File, FuncDecl, TypeSpec};
 
 use super::check::Checker;
@@ -157,6 +157,12 @@ impl Index<'_> {
             DeclKind::Func(decl) => decl,
             _ => unreachable!("functions are made from declarations of functions"),
         }
+    }
+
+    /// Where the name of a declared function stands.
+    pub fn name_of(&self, id: FuncId) -> Location {
+        let span = self.func_decl(id).name.span;
+        Location { file: self.func(id).file, span }
     }
 
     /// The specification of an object.

@@ -181,10 +181,7 @@ fn own_traits(program: &Program, func: &Func) -> Traits {
                 traits.synchronises |= !calls_known(func, at);
             }
             Op::CallExternal { callee, .. } => match program.external(callee).intrinsic {
-                Intrinsic::Pure
-                | Intrinsic::NewError
-                | Intrinsic::WrapError
-                | Intrinsic::CallsString => {}
+                intrinsic if intrinsic.is_harmless() => {}
                 Intrinsic::Unknown => traits.effects = true,
                 _ => {
                     traits.synchronises = true;
@@ -319,10 +316,7 @@ fn is_harmless(program: &Program, func: &Func, op: Op) -> bool {
         Op::Deref | Op::Not | Op::Neg | Op::Binary(_) | Op::Len | Op::Cap | Op::Slice => true,
         Op::Convert(_) | Op::IsType(_) | Op::IsNil | Op::Jump(_) | Op::Extremum { .. } => true,
         Op::Branch { counter, .. } => counter == Slot::NONE,
-        Op::CallExternal { callee, .. } => matches!(
-            program.external(callee).intrinsic,
-            Intrinsic::Pure | Intrinsic::NewError | Intrinsic::WrapError | Intrinsic::CallsString
-        ),
+        Op::CallExternal { callee, .. } => program.external(callee).intrinsic.is_harmless(),
         _ => false,
     }
 }

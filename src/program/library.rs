@@ -142,6 +142,16 @@ pub fn lib_type(path: &str, name: &str) -> Option<LibType> {
     })
 }
 
+impl Intrinsic {
+    /// Whether a call keeps nothing of its arguments and waits for nobody.
+    pub fn is_harmless(self) -> bool {
+        matches!(
+            self,
+            Intrinsic::Pure | Intrinsic::NewError | Intrinsic::WrapError | Intrinsic::CallsString
+        )
+    }
+}
+
 /// What `path.name` means, when it is called.
 pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
     match (path, name) {

@@ -13,7 +13,7 @@ use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::{Location, Span};
 use crate::summary::{Act, At, BodyFlow, BodyId, Function, Read, Root, Wait, What};
-use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -191,7 +191,7 @@ fn ended_by(cx: &FunctionCx<'_>, owner: ObjectId) -> Option<Missed> {
     let mut methods = cx.index().package(owner.package).methods(name);
     let method = methods.find(|method| is_end(cx, method))?;
     Some(Missed {
-        location: name_of(cx, method),
+        location: cx.index().name_of(method.id),
         label: format!("`{}` ends a `{name}`, and not this goroutine", method.name),
         end: format!("`{}` of the `{name}` that it works for", method.name),
         confidence: Confidence::High,
@@ -213,15 +213,6 @@ fn is_end(cx: &FunctionCx<'_>, method: &Func) -> bool {
         })
     };
     ENDS.contains(&method.name.as_str()) && does_something(method.id)
-}
-
-fn name_of(cx: &FunctionCx<'_>, method: &Func) -> Location {
-    let file = cx.index().file_of(method.id);
-    let span = match &file.decl(method.decl).kind {
-        DeclKind::Func(func) => func.name.span,
-        _ => file.decl(method.decl).span,
-    };
-    Location { file: method.file, span }
 }
 
 /// Where the function that starts the goroutine, or another goroutine of it, ends with a context or

@@ -20,7 +20,7 @@ use crate::source::Span;
 use crate::summary::{
     Act, At, BodyFlow, BodyId, ContextRoot, Function, Mode, Place, Read, Root, Wait, What, facts,
 };
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// The rule.
 pub const RULE: Rule =
@@ -70,22 +70,33 @@ fn check_spawn(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Finding> {
     (!callers_end_it(scene, &helper)).then(|| finding(scene, read, go, &helper, &left))
 }
 
-/// What a `go` statement starts, if it is a literal that first of all waits for a foreign end, and
-/// for nothing else.
-fn helper(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Helper> {
+/// A literal without parameters that a `go` statement starts.
+struct Started<'r> {
+    literal: ExprId,
+    body: BodyId,
+    statements: &'r [StmtId],
+}
+
+fn started<'r>(read: &'r Read<'_>, go: At) -> Option<Started<'r>> {
     let function = &read.function;
     let file = function.file;
     let Step::Go(stmt) = function.step(go) else { return None };
     let call = BodyFlow::statement_call(file, stmt)?;
     let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
     let literal = file.unparen(callee);
-    if !args.is_empty() {
-        return None;
-    }
     let body = function.body_of_literal(literal)?;
     let StmtKind::Block(ref statements) = file.stmt(function.body(body).block).kind else {
         return None;
     };
+    args.is_empty().then_some(Started { literal, body, statements })
+}
+
+/// What a `go` statement starts, if it is a literal that first of all waits for a foreign end, and
+/// for nothing else.
+fn helper(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Helper> {
+    let function = &read.function;
+    let file = function.file;
+    let Started { literal, body, statements } = started(read, go)?;
     let cfg = &function.body(body).cfg;
     // A deferred call before the wait says that somebody counts the goroutine.
     let &first = statements.first()?;

@@ -464,10 +464,7 @@ fn finding(
 ) -> Finding {
     let function = &read.function;
     let file = function.file;
-    let callee = match file.expr(call.call).kind {
-        ExprKind::Call { callee, .. } => function.text(callee),
-        _ => String::new(),
-    };
+    let callee = function.callee_text(call.call);
     let context = function.text(call.context);
     let message = format!(
         "`{callee}` waits as long as its peer likes: `{context}` has no deadline, and is made here"

@@ -17,7 +17,7 @@ use crate::rules::scene::serves_tests;
 use crate::rules::{Check, PackageCx, Rule};
 use crate::source::Location;
 use crate::summary::{BodyId, facts};
-use crate::syntax::{DeclKind, ExprId, ExprKind, File, Node, Parents, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, File, Node, Parents, StmtKind, Symbol};
 
 /// The rule.
 pub const RULE: Rule =
@@ -297,9 +297,7 @@ fn finding(cx: &PackageCx<'_>, (owner, field): FieldOf, made: &Made) -> Option<F
         return None;
     }
     let method = ending_method(cx, name)?;
-    let file = cx.index.file_of(method.id);
-    let DeclKind::Func(func) = &file.decl(method.decl).kind else { return None };
-    let end = Location { file: method.file, span: func.name.span };
+    let end = cx.index.name_of(method.id);
     let stop = made.ends.first()?;
     let what = &made.what;
     let message = format!(

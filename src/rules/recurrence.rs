@@ -16,7 +16,7 @@ use crate::rules::PackageCx;
 use crate::rules::scene::serves_tests;
 use crate::source::{Location, Span};
 use crate::summary;
-use crate::syntax::{DeclKind, ExprId, ExprKind, File, Node, Parents, StmtKind};
+use crate::syntax::{ExprId, ExprKind, File, Node, Parents, StmtKind};
 
 /// How often a function runs.
 pub enum Runs {
@@ -81,7 +81,7 @@ fn serves_requests(cx: &PackageCx<'_>, func: &Func) -> Option<Location> {
     let Type::Func(signature) = cx.index.func_type(func.id) else { return None };
     let of_request = signature.params.iter().any(|param| is_of_request(cx, param));
     let reconciles = func.receiver.is_some() && func.name.as_str() == "Reconcile";
-    (of_request || reconciles).then(|| name_of(cx.index, func))
+    (of_request || reconciles).then(|| cx.index.name_of(func.id))
 }
 
 /// Whether a type is a request, what answers one, or what a framework gives a handler.
@@ -93,15 +93,6 @@ fn is_of_request(cx: &PackageCx<'_>, ty: &Type) -> bool {
             .iter()
             .any(|role| roles.roles.contains(role))
     })
-}
-
-fn name_of(index: &Index<'_>, func: &Func) -> Location {
-    let file = index.file_of(func.id);
-    let span = match &file.decl(func.decl).kind {
-        DeclKind::Func(func) => func.name.span,
-        _ => file.decl(func.decl).span,
-    };
-    Location { file: func.file, span }
 }
 
 /// Who uses a function.

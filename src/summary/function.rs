@@ -152,6 +152,14 @@ impl<'a> Function<'a> {
         self.file.source.text(self.file.expr(expr).span).into_owned()
     }
 
+    /// The text of what is called.
+    pub fn callee_text(&self, call: ExprId) -> String {
+        match self.file.expr(call).kind {
+            ExprKind::Call { callee, .. } => self.text(callee),
+            _ => self.text(call),
+        }
+    }
+
     /// The local variable that an identifier stands for.
     pub(super) fn variable(&self, expr: ExprId) -> Option<LocalId> {
         let expr = self.file.unparen(expr);

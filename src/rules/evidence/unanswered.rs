@@ -41,23 +41,23 @@ fn check_wait(groups: &Groups<'_>, group: &Group, wait: &Op) -> Option<Finding> 
     let made = scene.step_of(cfg, make.node)?;
     let waits = scene.step_of(cfg, wait.node)?;
     let request = request(scene, &read, body, made, waits)?;
-    Some(tell(scene, make, wait, &request))
+    Some(tell(scene, &read.function, make, wait, &request))
 }
 
 /// Whether only other functions answer, none of which this one has started as a goroutine: those
 /// may answer whatever becomes of the request.
 fn is_answered_elsewhere(groups: &Groups<'_>, group: &Group, wait: &Op) -> bool {
     let scene = &groups.scenes[wait.scene];
-    let mut answers = group.ops.iter().filter(|op| matches!(op.act, Act::Send | Act::Close));
-    let others = group.ops.iter().all(|op| match op.act {
-        Act::Send | Act::Close => {
+    let mut answers = group
+        .ops
+        .iter()
+        .filter(|op| matches!(op.act, Act::Send | Act::Close | Act::Notify))
+        .peekable();
+    answers.peek().is_some()
+        && answers.all(|op| {
             let other = groups.scenes[op.scene].cx.func;
-            op.scene != wait.scene && scene.starts(other).next().is_none()
-        }
-        Act::Notify => false,
-        _ => true,
-    });
-    others && answers.next().is_some()
+            op.act != Act::Notify && op.scene != wait.scene && scene.starts(other).next().is_none()
+        })
 }
 
 /// The call whose error is returned after the receive and not looked at before.
@@ -76,17 +76,14 @@ fn request(
             return None;
         }
         // What is returned as an error is one, though the call that gives it is not known.
-        let errors = returned_error(scene, body, function, returned).into_iter();
-        let mut calls = errors.filter_map(|error| {
-            let set = definitions(function, body, error)?;
-            let unasked = |&&(at, _): &&(StepId, ExprId)| {
-                cfg.reaches(made, at)
-                    && arrives(function, cfg, error, &set, at, waits)
-                    && arrives(function, cfg, error, &set, waits, step)
-            };
-            set.iter().find(unasked).map(|&(_, call)| call)
-        });
-        calls.next().map(|call| Request { call, returned })
+        let error = returned_error(scene, body, function, returned)?;
+        let set = definitions(function, body, error)?;
+        let unasked = |&&(at, _): &&(StepId, ExprId)| {
+            cfg.reaches(made, at)
+                && arrives(function, cfg, error, &set, at, waits)
+                && arrives(function, cfg, error, &set, waits, step)
+        };
+        set.iter().find(unasked).map(|&(_, call)| Request { call, returned })
     })
 }
 
@@ -192,13 +189,16 @@ impl Failed<'_, '_> {
     }
 }
 
-fn tell(scene: &Scene<'_>, make: &Op, wait: &Op, request: &Request) -> Finding {
+fn tell(
+    scene: &Scene<'_>,
+    function: &Function<'_>,
+    make: &Op,
+    wait: &Op,
+    request: &Request,
+) -> Finding {
     let cx = &scene.cx;
     let name = scene.text(wait.channel);
-    let callee = match scene.file.expr(request.call).kind {
-        ExprKind::Call { callee, .. } => scene.text(callee),
-        _ => scene.text(request.call),
-    };
+    let callee = function.callee_text(request.call);
     let message = format!(
         "this waits for an answer on `{name}` also when `{callee}` has failed, and then nobody gives one"
     );

@@ -4,30 +4,23 @@
 //! The function hands out the cancel function, so that whoever has it calls it when the work is
 //! over. The goroutine learns nothing of that, and stays until one of the others ends.
 
-use super::{Helper, callers_end_it, foreign_end};
+use super::{Helper, Started, callers_end_it, foreign_end, started};
 use crate::catalog::Context;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
 use crate::index::LocalId;
 use crate::rules::scene::Scene;
 use crate::source::Span;
-use crate::summary::{At, BodyFlow, Read, Source, facts};
+use crate::summary::{At, Read, Source, facts};
 use crate::syntax::{CommClause, ExprId, ExprKind, StmtId, StmtKind};
 
 /// What a `go` statement starts, if it merges contexts and stays when their merger is cancelled.
 pub(super) fn check_spawn(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Finding> {
     let function = &read.function;
     let file = function.file;
-    let Step::Go(stmt) = function.step(go) else { return None };
-    let call = BodyFlow::statement_call(file, stmt)?;
-    let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
-    let literal = file.unparen(callee);
-    let body = function.body_of_literal(literal)?;
-    let StmtKind::Block(ref statements) = file.stmt(function.body(body).block).kind else {
-        return None;
-    };
+    let Started { literal, body, statements } = started(read, go)?;
     let mut merging = Merging { cancel: None, clauses: None };
-    let understood = args.is_empty() && statements.iter().all(|&stmt| merging.read(scene, stmt));
+    let understood = statements.iter().all(|&stmt| merging.read(scene, stmt));
     let (cancel, (select, clauses)) = (merging.cancel?, merging.clauses?);
     if !understood || !is_cancel_of_context(scene, read, go, cancel) {
         return None;

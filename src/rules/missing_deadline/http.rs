@@ -292,10 +292,7 @@ fn finding(
     shown: &str,
 ) -> Finding {
     let file = function.file;
-    let callee = match file.expr(sent.call).kind {
-        ExprKind::Call { callee, .. } => function.text(callee),
-        _ => String::new(),
-    };
+    let callee = function.callee_text(sent.call);
     let message = match sent.request {
         Some(_) => format!(
             "`{callee}` waits as long as its server likes: the request has no context, and the \

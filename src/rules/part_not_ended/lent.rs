@@ -14,7 +14,6 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, Def, Func, FuncId, LocalId, QualifiedName, Type};
 use crate::rules::PackageCx;
 use crate::rules::scene::serves_tests;
-use crate::source::Location;
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind, Symbol, UnaryOp};
 
 /// How many calls lie between the constructor and the function that makes the part.
@@ -283,13 +282,8 @@ fn finding(cx: &PackageCx<'_>, lent: &Lent, method: &Func) -> Finding {
     );
     let label = format!("kept in `{field}` alone");
     let mut finding = cx.finding(lent.made.location, &label, message);
-    let file = cx.index.file_of(method.id);
-    let span = match &file.decl(method.decl).kind {
-        DeclKind::Func(func) => func.name.span,
-        _ => file.decl(method.decl).span,
-    };
     finding.labels.push(Label {
-        location: Location { file: method.file, span },
+        location: cx.index.name_of(method.id),
         role: Role::Left,
         message: "ends the rest, and not this".to_owned(),
     });
