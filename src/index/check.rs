@@ -57,7 +57,8 @@ pub(super) struct Checker<'a> {
 #[derive(Clone, Debug, Default)]
 struct Operand {
     mode: Mode,
-    /// Type of the value, or the type denoted.
+    /// Type of the value, or the type denoted; of what is external, its type if it is a function
+    /// that the catalog knows.
     ty: Type,
     constant: Option<Constant>,
 }
@@ -347,7 +348,8 @@ impl<'a> Checker<'a> {
     }
 
     fn external_operand(&self, name: QualifiedName) -> Operand {
-        Operand { mode: Mode::External(name), ..Operand::default() }
+        let ty = self.index.external_func(self.package.id, name);
+        Operand { mode: Mode::External(name), ty, ..Operand::default() }
     }
 
     fn here(&self, decl: DeclId) -> DeclRef {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{Direction, NoVersions, Signature, TypeExpr};
+use crate::catalog::{self, Direction, Facts, NoVersions, TypeExpr, TypeRoles};
 use crate::project::PackageId;
 use crate::syntax::{ChanDir, Symbol};
 
 use super::check::external_type;
 use super::universe::{self, Predeclared};
-use super::{Index, QualifiedName, Struct, Type};
+use super::{Index, QualifiedName, Signature, Struct, Type};
 
 impl Index<'_> {
     /// The results of a call in `from` to a function or method whose package is not available.
@@ -32,10 +32,36 @@ impl Index<'_> {
         }
     }
 
+    /// The type of a function or method, seen from `from`, whose package is not available, if the
+    /// catalog says what it takes.
+    pub(super) fn external_func(&self, from: PackageId, name: QualifiedName) -> Type {
+        let known = self.external_facts(name).in_force::<catalog::Signature>(&NoVersions);
+        let Some(catalog::Signature { params: Some(params), results }) = known else {
+            return Type::Unknown;
+        };
+        let types = |listed: &[TypeExpr]| {
+            listed.iter().map(|each| self.available(from, type_of(each))).collect()
+        };
+        Type::Func(Arc::new(Signature {
+            type_params: Box::new([]),
+            params: types(params),
+            results: types(results),
+            variadic: matches!(params.last(), Some(TypeExpr::Variadic(_))),
+        }))
+    }
+
+    /// Whether the catalog knows of a type by this name.
+    pub(super) fn is_external_type(&self, name: QualifiedName) -> bool {
+        name.receiver.is_none() && self.external_facts(name).of::<TypeRoles>().next().is_some()
+    }
+
     fn external_signature(&self, name: QualifiedName) -> Option<&[TypeExpr]> {
+        Some(&self.external_facts(name).in_force::<catalog::Signature>(&NoVersions)?.results)
+    }
+
+    fn external_facts(&self, name: QualifiedName) -> &Facts {
         let receiver = name.receiver.map(Symbol::as_str);
-        let facts = self.catalog.facts(name.path.as_str(), receiver, name.name.as_str());
-        Some(&facts.in_force::<Signature>(&NoVersions)?.results)
+        self.catalog.facts(name.path.as_str(), receiver, name.name.as_str())
     }
 
     /// A type that the catalog names, as its package declares it if that is one of the standard

@@ -11,7 +11,8 @@ use crate::flow::{Step, StepId};
 use crate::index::{Builtin, Callee, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::handoff::{
-    goes_on_with_chain, has_role, is_handler, is_left_behind, runs_handler, variable,
+    goes_on_with_chain, has_role, is_any_handlers, is_handler, is_left_behind, runs_handler,
+    variable,
 };
 use crate::rules::sharing::{self, Sharing};
 use crate::source::Location;
@@ -278,16 +279,18 @@ fn runs_next(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool
     };
     match function.info.callee(call) {
         Callee::InterfaceMethod(_) | Callee::Value(_) | Callee::Unknown { .. } => {
-            is_handler(cx, function, callee) || goes_on_with_chain(cx, function, call)
+            is_handler(cx, function, call) || goes_on_with_chain(cx, function, call)
         }
         // `handler.ServeHTTP` of a `http.HandlerFunc`.
         Callee::Func(func) => {
-            let name = cx.index().func(*func).qualified;
             let of_library = cx.summaries().of(*func).is_none();
-            of_library && name.name.as_str() == "ServeHTTP" && is_handler(cx, function, callee)
+            of_library && is_any_handlers(cx, function, callee) && is_handler(cx, function, call)
                 || is_next(callee) && goes_on_with_chain(cx, function, call)
         }
-        Callee::External(_) => is_next(callee) && goes_on_with_chain(cx, function, call),
+        Callee::External(_) => {
+            is_any_handlers(cx, function, callee) && is_handler(cx, function, call)
+                || is_next(callee) && goes_on_with_chain(cx, function, call)
+        }
         _ => false,
     }
 }
@@ -343,9 +346,7 @@ fn hands_off(
         let cfg = &function.body(body).cfg;
         cfg.steps().find_map(|step| {
             let call = cfg.step(step).call(file)?;
-            let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
-            let goes_on =
-                is_handler(cx, function, callee) || goes_on_with_chain(cx, function, call);
+            let goes_on = is_handler(cx, function, call) || goes_on_with_chain(cx, function, call);
             (goes_on && below.contains(&Node::Expr(call))).then_some((At { body, step }, call))
         })
     });

@@ -16,14 +16,36 @@ pub fn waits_for_something(read: &Read<'_>, at: At) -> bool {
     read.waits(at.body).iter().any(|(wait, _)| cfg.reaches(at.step, wait.step))
 }
 
-/// Whether this function value takes a response writer and a request, and gives nothing.
-pub fn is_handler(cx: &FunctionCx<'_>, function: &Function<'_>, callee: ExprId) -> bool {
-    let ty = function.index.underlying(function.info.type_of(callee));
-    let Type::Func(signature) = ty else { return false };
-    let [writer, request] = &signature.params[..] else { return false };
-    signature.results.is_empty()
-        && has_role(cx, writer, TypeRole::ResponseWriter)
-        && has_role(cx, request, TypeRole::Request)
+/// Whether a call is of a handler: of what takes a response writer and a request, and gives nothing.
+pub fn is_handler(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let ExprKind::Call { callee, args, .. } = &function.file.expr(call).kind else { return false };
+    let ty = function.info.type_of(*callee);
+    match (function.index.underlying(ty), &args[..]) {
+        (Type::Func(signature), _) => {
+            matches!(&signature.params[..], [writer, request]
+                if has_role(cx, writer, TypeRole::ResponseWriter)
+                    && has_role(cx, request, TypeRole::Request))
+                && signature.results.is_empty()
+        }
+        // The package that declares the type need not be there.
+        (_, [_, request]) => {
+            has_role(cx, ty, TypeRole::Handler)
+                && has_role(cx, function.info.type_of(*request), TypeRole::Request)
+        }
+        _ => false,
+    }
+}
+
+/// Whether this function value is the method of a handler of which nothing else is known: it runs
+/// whatever handler that is.
+pub fn is_any_handlers(cx: &FunctionCx<'_>, function: &Function<'_>, callee: ExprId) -> bool {
+    match function.file.expr(function.file.unparen(callee)).kind {
+        ExprKind::Selector { base, name } => {
+            name.name.as_str() == "ServeHTTP"
+                && has_role(cx, function.info.type_of(base), TypeRole::Handler)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a type, or what it points to, has this role in the handling of requests.
@@ -101,8 +123,7 @@ pub fn is_left_behind(read: &Read<'_>, spawn: &Spawn) -> bool {
 pub fn runs_handler(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> bool {
     function.file.descendants(Node::Expr(spawn.call)).any(|node| {
         let Node::Expr(call) = node else { return false };
-        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return false };
-        is_handler(cx, function, callee) || goes_on_with_chain(cx, function, call)
+        is_handler(cx, function, call) || goes_on_with_chain(cx, function, call)
     })
 }
 

@@ -6,7 +6,7 @@
 use crate::catalog::{Copying, Depth, TypeRole};
 use crate::index::{Callee, LocalId, LocalKind};
 use crate::rules::FunctionCx;
-use crate::rules::handoff::{has_role, is_handler, variable};
+use crate::rules::handoff::{has_role, is_any_handlers, is_handler, variable};
 use crate::summary::{self, Function, Source, Spawn};
 use crate::syntax::{ExprId, ExprKind, Node};
 
@@ -40,11 +40,14 @@ pub fn served(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> Op
         let [_, request] = args[..] else { continue };
         let serves = match function.info.callee(call) {
             // What the method of a type does with the request is known only of the run's own.
-            Callee::Func(func) => cx.summaries().of(*func).is_some(),
-            Callee::External(_) | Callee::Unknown { .. } => false,
+            Callee::Func(func) => {
+                cx.summaries().of(*func).is_some() || is_any_handlers(cx, function, *callee)
+            }
+            Callee::External(_) => is_any_handlers(cx, function, *callee),
+            Callee::Unknown { .. } => false,
             _ => true,
         };
-        if !serves || !is_handler(cx, function, *callee) {
+        if !serves || !is_handler(cx, function, call) {
             continue;
         }
         if let Some((parameter, sharing)) = callers_request(cx, function, request) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use straggler::rules::registry;
+use straggler::rules::{find, registry};
 
 use crate::cli::straggler;
 use crate::harness::{self, Want, names_in, root, wants};
@@ -50,6 +50,22 @@ fn straggler_says_what_the_fixtures_want() {
     let mut failures = String::new();
     for case in cases() {
         let report = harness::analyze(&case.dir, &case.rule, true);
+        let differences = harness::differences(&report, &case.wants);
+        if !differences.is_empty() {
+            failures += &format!("fixtures/rules/{}/{}\n{differences}\n", case.rule, case.name);
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// What the rules of a group say rests on the catalog alone where it has to: a machine that checks
+/// code need not have Go.
+#[test]
+fn handoffs_are_found_without_the_sources_of_go() {
+    let of_group = |rule: &str| find(rule).is_some_and(|found| found.page.group == "handoff");
+    let mut failures = String::new();
+    for case in cases().iter().filter(|case| of_group(&case.rule)) {
+        let report = harness::analyze_without_sources(&case.dir, &case.rule);
         let differences = harness::differences(&report, &case.wants);
         if !differences.is_empty() {
             failures += &format!("fixtures/rules/{}/{}\n{differences}\n", case.rule, case.name);

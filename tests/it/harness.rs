@@ -29,16 +29,26 @@ pub fn analyze(dir: &Path, rule: &str, module_cache: bool) -> Report {
 
 /// Runs the rules that are selected, as [`analyze`] does.
 pub fn analyze_selected(dir: &Path, select: &[&str], module_cache: bool) -> Report {
+    let mut options = load_options(dir);
+    options.module_cache = options.module_cache.filter(|_| module_cache);
+    analyze_loaded(&options, select)
+}
+
+/// Runs the rules that [`analyze`] does, where neither Go nor a module is installed.
+pub fn analyze_without_sources(dir: &Path, rule: &str) -> Report {
+    let options = LoadOptions { goroot: None, module_cache: None, ..load_options(dir) };
+    analyze_loaded(&options, &[DEFAULT_RULES, rule])
+}
+
+fn analyze_loaded(options: &LoadOptions, select: &[&str]) -> Report {
     let select = select.iter().map(|&rule| rule.into()).collect();
     let config = Config { select: Some(select), ..Config::default() };
     let (selection, unknown) = Selection::new(&config);
     assert_eq!(unknown, [], "selectors that do not exist");
-    let mut options = load_options(dir);
-    options.module_cache = options.module_cache.filter(|_| module_cache);
     let (catalog, problems) = Catalog::load(None);
     assert_eq!(problems, []);
     analysis::on_threads(None, || {
-        let snapshot = project::load(&options);
+        let snapshot = project::load(options);
         analysis::analyze(&snapshot, &catalog, &selection.into(), &Progress::default())
     })
     .expect("threads")

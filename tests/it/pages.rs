@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use straggler::analysis::Report;
 use straggler::rules::page::{Page, Section};
 use straggler::rules::{ALL, GROUPS, find, registry};
 
@@ -89,9 +90,17 @@ fn every_example_of_every_page_is_run() {
                     }
                     _ => {}
                 }
-                let differences = run(page.id, &fence, &wanted);
-                if !differences.is_empty() {
-                    failures += &format!("{place}\n{differences}\n");
+                let mut report = |of: &str, report: Report| {
+                    let differences = harness::differences(&report, &wanted);
+                    if !differences.is_empty() {
+                        failures += &format!("{place}{of}\n{differences}\n");
+                    }
+                };
+                let dir = lay_out(&fence);
+                report("", harness::analyze(dir.path(), page.id, false));
+                if page.group == "handoff" {
+                    let blind = harness::analyze_without_sources(dir.path(), page.id);
+                    report(", without Go's sources", blind);
                 }
             }
         }
@@ -110,14 +119,14 @@ struct Fence {
     files: Vec<(String, String)>,
 }
 
-fn run(rule: &str, fence: &Fence, wanted: &[harness::Want]) -> String {
+fn lay_out(fence: &Fence) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in &fence.files {
         let path = dir.path().join(path);
         fs::create_dir_all(path.parent().expect("a file is in a directory")).expect("a directory");
         fs::write(path, text).expect("a file");
     }
-    harness::differences(&harness::analyze(dir.path(), rule, false), wanted)
+    dir
 }
 
 /// The Go fences of a section. A fence is one file, or several under lines `//- path`; a module

@@ -19,14 +19,10 @@ impl Checker<'_> {
         spread: bool,
     ) -> Operand {
         match operand.mode {
-            Mode::Type => {
-                let ty = as_type(operand);
-                let argument = args.iter().map(|&arg| self.expr(arg)).last();
-                self.set_callee(node, Callee::Conversion(ty.clone()));
-                let constant = argument.and_then(|argument| argument.constant);
-                let constant = constant.and_then(|value| value.convert(self.basic(&ty)?));
-                Operand::constant(ty, constant)
+            Mode::External(name) if self.index.is_external_type(name) => {
+                self.convert(node, operand, args)
             }
+            Mode::Type => self.convert(node, operand, args),
             Mode::Builtin(builtin) => {
                 self.set_callee(node, Callee::Builtin(builtin));
                 self.builtin(builtin, args)
@@ -45,6 +41,16 @@ impl Checker<'_> {
                 Operand::default()
             }
         }
+    }
+
+    /// A conversion to the type that an operand denotes.
+    fn convert(&mut self, node: ExprId, to: Operand, args: &[ExprId]) -> Operand {
+        let ty = as_type(to);
+        let argument = args.iter().map(|&arg| self.expr(arg)).last();
+        self.set_callee(node, Callee::Conversion(ty.clone()));
+        let constant = argument.and_then(|argument| argument.constant);
+        let constant = constant.and_then(|value| value.convert(self.basic(&ty)?));
+        Operand::constant(ty, constant)
     }
 
     fn call_value(
