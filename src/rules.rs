@@ -14,6 +14,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+mod access;
 pub mod bad_suppression;
 mod body_not_closed;
 mod cancel_not_called;
@@ -21,6 +22,7 @@ pub mod chain;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
 mod evidence;
+mod fields;
 pub mod filter;
 mod filter_order;
 mod goroutine_ignores_context;

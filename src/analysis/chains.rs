@@ -8,7 +8,7 @@ use crate::diagnostic::Note;
 use crate::index::{Func, Index};
 use crate::project::{PackageId, Snapshot};
 use crate::rules::chain::{self, Chain, Kind, Link};
-use crate::rules::filter::{FilterFacts, Given, HeaderRead, Known};
+use crate::rules::filter::{FilterFacts, Given, HeaderRead, Known, StateUse};
 use crate::rules::{FunctionCx, PackageCx, registry};
 use crate::source::Location;
 use crate::summary::Summaries;
@@ -197,6 +197,17 @@ fn facts(known: &FilterFacts, place: &dyn Fn(Location) -> Place) -> Vec<Fact> {
             None => "reads request headers after next".to_owned(),
         };
         add("reads-header-after", text, told.as_ref().map(|told| told.read));
+    }
+    let mut named: Vec<&str> = Vec::new();
+    for StateUse { used, name, .. } in &known.state_after {
+        if !named.contains(&&*used.code) {
+            named.push(&used.code);
+            let text = format!(
+                "uses `{}` after next, which the inner side changes through the `{name}` in the context",
+                used.code
+            );
+            add("uses-state-after", text, Some(used.owner));
+        }
     }
     if let Some(at) = known.changes_request {
         add("changes-request-header", "changes request headers".to_owned(), Some(at));

@@ -13,7 +13,8 @@ const NOTABLE: anstyle::Style =
     anstyle::Style::new().fg_color(Some(anstyle::Color::Ansi(anstyle::AnsiColor::Yellow)));
 
 /// The facts that matter where one side may be left behind.
-const OF_NOTE: [&str; 3] = ["hands-off", "stashes-writer", "reads-header-after"];
+const OF_NOTE: [&str; 4] =
+    ["hands-off", "stashes-writer", "reads-header-after", "uses-state-after"];
 
 /// Writes a table for each chain.
 pub fn write(chains: &Chains, out: &mut dyn Write) -> io::Result<()> {

@@ -108,6 +108,14 @@ impl Chain {
         self.links.iter().map(|link| link.facts(cx)).collect()
     }
 
+    /// The functions of the run that the handler calls that the innermost filter is given, a few
+    /// calls deep, with its code.
+    pub fn innermost_calls(&self, cx: &FunctionCx<'_>) -> Option<(&str, Vec<FuncId>)> {
+        let (at, value) = self.innermost?;
+        let read = cx.summaries().read(cx.func)?;
+        Some((self.handler.as_deref()?, filter::calls(cx, &read.function, at, value)))
+    }
+
     /// What the handler does that the innermost filter is given, with its code.
     pub fn innermost(&self, cx: &FunctionCx<'_>) -> Option<(&str, FilterFacts)> {
         let (at, value) = self.innermost?;
@@ -135,6 +143,13 @@ impl Link {
         let Some(&(func, at)) = self.way.last() else { return FilterFacts::default() };
         let Some(read) = cx.summaries().read(func) else { return FilterFacts::default() };
         filter::of_value(&FunctionCx { func, ..*cx }, &read.function, at, self.value)
+    }
+
+    /// The functions of the run that its handler calls, a few calls deep.
+    pub fn calls(&self, cx: &FunctionCx<'_>) -> Vec<FuncId> {
+        let Some(&(func, at)) = self.way.last() else { return Vec::new() };
+        let Some(read) = cx.summaries().read(func) else { return Vec::new() };
+        filter::calls(&FunctionCx { func, ..*cx }, &read.function, at, self.value)
     }
 
     /// Whether one request can pass both: they do not stand on branches that exclude each other.

@@ -5,10 +5,11 @@
 mod after;
 mod made;
 mod stash;
+mod state;
 
 use crate::catalog::{Effect as Touch, Filter, Part, Share, TypeRole};
 use crate::flow::{Step, StepId};
-use crate::index::{Builtin, Callee, LocalId, LocalKind};
+use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::handoff::{
     goes_on_with_chain, has_role, is_any_handlers, is_handler, is_left_behind, runs_handler,
@@ -21,6 +22,45 @@ use crate::syntax::{ExprId, ExprKind, Node};
 
 pub use after::{HeaderRead, Told};
 pub use stash::Stash;
+pub use state::{StateUse, StateWrite};
+
+/// The functions of the run that the handlers call that `value` is or makes, a few calls deep.
+pub fn calls(cx: &FunctionCx<'_>, function: &Function<'_>, at: At, value: ExprId) -> Vec<FuncId> {
+    let mut open: Vec<(FuncId, Option<BodyId>)> = made::handlers(cx, function, at, value)
+        .0
+        .into_iter()
+        .map(|made| (made.func, Some(made.body)))
+        .collect();
+    let mut found: Vec<FuncId> = Vec::new();
+    for _ in 0..CALL_DEPTH {
+        for (func, body) in std::mem::take(&mut open) {
+            let Some(read) = cx.summaries().read(func) else { continue };
+            let function = &read.function;
+            let below = |inner: BodyId| {
+                body.is_none_or(|body| {
+                    inner == body || function.enclosing(inner).any(|around| around == body)
+                })
+            };
+            for body in function.bodies().filter(|&body| below(body)) {
+                let cfg = &function.body(body).cfg;
+                for call in cfg.steps().filter_map(|step| cfg.step(step).call(function.file)) {
+                    if let Callee::Func(callee) = function.info.callee(call)
+                        && !found.contains(callee)
+                        && found.len() < MAX_CALLED
+                    {
+                        found.push(*callee);
+                        open.push((*callee, None));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// How deep calls are followed from a handler, and how many functions at most.
+const CALL_DEPTH: u32 = 3;
+const MAX_CALLED: usize = 1000;
 
 /// What is known of a filter.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +77,9 @@ pub struct FilterFacts {
     pub stashes: Option<Stash>,
     /// Where it reads the header map of its request after the inner handler has returned.
     pub reads_after: Vec<HeaderRead>,
+    /// What it uses after that of objects that the inner side can reach by the request's context,
+    /// and changes.
+    pub state_after: Vec<StateUse>,
     /// Where it changes the header map of the request.
     pub changes_request: Option<Location>,
     /// Where it touches the response before the inner handler runs.
@@ -141,6 +184,7 @@ impl FilterFacts {
         self.hands_off = self.hands_off.or(other.hands_off);
         self.stashes = self.stashes.or(other.stashes);
         self.reads_after.extend(other.reads_after);
+        self.state_after.extend(other.state_after);
         self.changes_request = self.changes_request.or(other.changes_request);
         self.answers_before = self.answers_before.or(other.answers_before);
         self.answers_after = self.answers_after.or(other.answers_after);
@@ -161,7 +205,7 @@ impl Given {
 }
 
 /// What the body of a handler does.
-fn of_body(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> FilterFacts {
+fn of_body<'a>(cx: &FunctionCx<'a>, read: &Read<'a>, body: BodyId) -> FilterFacts {
     let function = &read.function;
     let parameters = Parameters::of(cx, function, body);
     let next = next_calls(cx, function, body);
@@ -170,6 +214,9 @@ fn of_body(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> FilterFacts {
         hands_off: hands_off(cx, read, body, &parameters),
         stashes: parameters.writer.and_then(|writer| stash::find(cx, read, body, writer)),
         reads_after: after::reads(cx, read, body, &parameters, &next),
+        state_after: state::uses(cx, read, body, &|step| {
+            after::follows(function, body, step, &next)
+        }),
         recovers: recovers(read, body),
         ..FilterFacts::default()
     };

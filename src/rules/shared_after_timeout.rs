@@ -1,18 +1,19 @@
 //! `shared-after-timeout`: a function gives up waiting for its goroutine, and goes on with variables
-//! that the goroutine may write at that very time.
+//! that the goroutine may write at that very time; or a filter does so with an object that it has
+//! put into the request's context, outside of a filter that leaves its handler behind.
 
-mod access;
+mod outside;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Path, PathEnd, Step, StepId};
 use crate::index::{Callee, Def, LocalId, Type};
+use crate::rules::access::{self, Access, What};
 use crate::rules::handoff::{go_keyword, way_out};
 use crate::rules::scene::holds_any;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Function, Read, Spawn};
 use crate::syntax::{ExprId, StmtKind};
-use access::{Access, What};
 
 pub const RULE: Rule = Rule {
     page: include_str!("../../rules/shared-after-timeout.md"),
@@ -20,6 +21,11 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    of_goroutines(cx, findings);
+    outside::check(cx, findings);
+}
+
+fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if !holds_any(cx, &["go func", "go\tfunc"]) || !holds_any(cx, &["select"]) {
         return;
     }

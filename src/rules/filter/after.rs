@@ -2,7 +2,7 @@
 //! own body, or in what that calls or defers, also through something that holds the request.
 
 use crate::catalog::Part;
-use crate::flow::StepId;
+use crate::flow::{Step, StepId};
 use crate::index::{Callee, FuncId};
 use crate::rules::FunctionCx;
 use crate::rules::handoff::variable;
@@ -115,18 +115,32 @@ fn touches(effect: &Effect) -> bool {
         && matches!(effect.mode, Mode::Now | Mode::Deferred)
 }
 
+/// Whether a step of a handler's body is taken after one of the calls of the inner handler, or
+/// defers something until then.
+pub(super) fn follows(
+    function: &Function<'_>,
+    body: BodyId,
+    step: StepId,
+    next: &[(StepId, ExprId)],
+) -> bool {
+    let deferred = matches!(function.step(At { body, step }), Step::Defer(_));
+    next.iter().any(|&(next, _)| comes_after(function, At { body, step }, deferred, next))
+}
+
 /// Whether an effect happens after one of the calls in `next`.
 fn is_after(function: &Function<'_>, effect: &Effect, next: &[StepId]) -> bool {
-    let cfg = &function.body(effect.at.body).cfg;
-    let step = effect.at.step;
-    next.iter().any(|&next| {
-        let follows = next != step && cfg.reaches(next, step);
-        match effect.mode {
-            Mode::Deferred => follows || cfg.reaches(step, next),
-            // In a loop around the inner handler the order of the two is not known.
-            _ => follows && !cfg.reaches(step, next),
-        }
-    })
+    let deferred = effect.mode == Mode::Deferred;
+    next.iter().any(|&next| comes_after(function, effect.at, deferred, next))
+}
+
+fn comes_after(function: &Function<'_>, at: At, deferred: bool, next: StepId) -> bool {
+    let cfg = &function.body(at.body).cfg;
+    let follows = next != at.step && cfg.reaches(next, at.step);
+    match deferred {
+        true => follows || cfg.reaches(at.step, next),
+        // In a loop around the inner handler the order of the two is not known.
+        false => follows && !cfg.reaches(at.step, next),
+    }
 }
 
 /// Whether `place` is a field of something of the body that holds `request` there.

@@ -40,7 +40,7 @@ pub(super) fn find(
     })
 }
 
-fn gives_context(ty: &Type) -> bool {
+pub(super) fn gives_context(ty: &Type) -> bool {
     match ty {
         Type::Tuple(results) => results.iter().any(Type::is_context),
         other => other.is_context(),
