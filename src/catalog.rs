@@ -29,6 +29,7 @@ mod op;
 mod place;
 mod version;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -228,6 +229,16 @@ impl Catalog {
             .collect();
         all.sort_by_key(|(name, _)| *name);
         all
+    }
+
+    /// The import paths of the standard library's packages whose types are given by functions of
+    /// which the catalog says what they take and give, sorted.
+    pub fn signature_packages(&self) -> BTreeSet<&str> {
+        let facts = self.named.values().flat_map(|names| names.values().flatten());
+        let signatures = facts.flat_map(|named| named.facts.of::<Signature>());
+        let results = signatures.flat_map(|(_, signature)| &signature.results);
+        let packages = results.filter_map(TypeExpr::package);
+        packages.filter(|path| !path.split('/').next().unwrap_or_default().contains('.')).collect()
     }
 
     /// The import paths of all packages of which something is known, sorted.

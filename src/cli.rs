@@ -8,6 +8,7 @@
 
 mod args;
 mod baseline;
+mod cache;
 mod chain;
 mod config;
 mod diff;
@@ -50,6 +51,7 @@ pub fn main() -> ExitCode {
         ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
     }
     match cli.command {
+        Some(Command::Cache { command }) => cache::run(&command),
         Some(Command::Chain { input, format }) => chain::run(&input, format),
         Some(Command::Explain { rule }) => explain(&rule),
         Some(Command::Completions { shell }) => {
@@ -160,7 +162,7 @@ fn report(args: &CheckArgs, timings: Option<Arc<Timings>>) -> Result<Report, Vec
         return Ok(Report::default());
     }
     let analyse = || {
-        let mut report = run(&options, &settings, args.input.jobs, timings.clone())?;
+        let mut report = run(&options, &settings, &args.input, timings.clone())?;
         if let Some(baseline) = &known {
             report.subtract(&baseline.baseline);
         }
@@ -247,18 +249,31 @@ fn load_options(args: &InputArgs) -> Result<LoadOptions, String> {
 fn run(
     options: &LoadOptions,
     settings: &Settings,
-    jobs: Option<u16>,
+    input: &InputArgs,
     timings: Option<Arc<Timings>>,
 ) -> Result<Report, Vec<String>> {
+    let cache = cache::open(&input.cache);
     let progress = Progress { timings, ..Progress::default() };
     let analysed = progress::shown(&progress, || {
-        analysis::on_threads(jobs.map(usize::from), || {
+        analysis::on_threads(input.jobs.map(usize::from), || {
             let timings = progress.timings.as_deref();
             let snapshot = Timings::phase(timings, "load", || project::load(options));
             let selections = settings.selections(options, &snapshot)?;
-            Ok(analysis::analyze(&snapshot, &settings.catalog, &selections, &progress))
+            let keeping = cache
+                .as_ref()
+                .and_then(|cache| cache::keeping(cache, &input.cache, options, settings));
+            let catalog = &settings.catalog;
+            Ok(match keeping {
+                Some(keeping) => {
+                    analysis::analyze_keeping(&snapshot, catalog, &selections, &progress, &keeping)
+                }
+                None => analysis::analyze(&snapshot, catalog, &selections, &progress),
+            })
         })
     });
+    if let Some(trouble) = cache.and_then(|cache| cache.finish()) {
+        warn(&trouble);
+    }
     analysed.map_err(one).flatten()
 }
 
@@ -292,6 +307,13 @@ fn fail(messages: &[String]) -> ExitCode {
         Ok(())
     });
     ExitCode::from(FAILURE)
+}
+
+fn warn(message: &str) {
+    tell(|out| {
+        let style = anstyle::Style::new().fg_color(Some(anstyle::AnsiColor::Yellow.into())).bold();
+        writeln!(out, "{style}warning{style:#}: {}", output::in_line(message))
+    });
 }
 
 /// Writes to standard error. There is nobody left to tell if that fails.

@@ -23,7 +23,7 @@ mod subst;
 mod types;
 mod universe;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::catalog::Catalog;
 use crate::project::{Importer, PackageId, Snapshot};
@@ -65,9 +65,32 @@ pub struct ObjectId {
 pub struct Index<'s> {
     snapshot: &'s Snapshot,
     catalog: &'s Catalog,
-    packages: Vec<Package>,
+    /// Where the trees of the files are from.
+    trees: &'s dyn Trees,
+    packages: Vec<OnceLock<Package>>,
+    /// See [`imports_in_run`](Index::imports_in_run).
+    in_run: Vec<OnceLock<Box<[PackageId]>>>,
     dependencies: store::Dependencies,
     declarations: Option<&'s Declarations>,
+}
+
+/// Whether a byte can be one of a name.
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// The trees of the files of a run. Asked while others wait for the answer: whoever gives it takes
+/// no work of other threads.
+pub trait Trees: Sync {
+    /// The tree of a file of the run.
+    fn tree(&self, file: FileId) -> Arc<File>;
+}
+
+/// All trees, by [`FileId`].
+impl Trees for Vec<Arc<File>> {
+    fn tree(&self, file: FileId) -> Arc<File> {
+        Arc::clone(&self[file.0 as usize])
+    }
 }
 
 /// What a package is made of.
@@ -80,24 +103,20 @@ struct PackageSource {
 }
 
 impl<'s> Index<'s> {
-    /// An index of the packages of a snapshot, whose files are given parsed, by [`FileId`].
+    /// An index of the packages of a snapshot. A package is looked into when it is first asked for.
     ///
     /// Threads that ask it need 16 MiB of stack: its bounds are made for that.
-    pub fn new(snapshot: &'s Snapshot, files: &[Arc<File>], catalog: &'s Catalog) -> Index<'s> {
-        let packages = snapshot.packages.iter().map(|package| {
-            let of_file = |&id: &FileId| (id, Arc::clone(&files[id.0 as usize]));
-            let source = PackageSource {
-                path: package.import_path,
-                name: package.name,
-                files: package.files.iter().map(of_file).collect(),
-                importer: package.importer,
-                under_test: package.under_test,
-            };
-            Package::new(package.id, source)
-        });
-        let packages = packages.collect();
-        let dependencies = store::Dependencies::default();
-        Index { snapshot, catalog, packages, dependencies, declarations: None }
+    pub fn new(snapshot: &'s Snapshot, trees: &'s dyn Trees, catalog: &'s Catalog) -> Index<'s> {
+        let count = snapshot.packages.len();
+        Index {
+            snapshot,
+            catalog,
+            trees,
+            packages: std::iter::repeat_with(OnceLock::new).take(count).collect(),
+            in_run: std::iter::repeat_with(OnceLock::new).take(count).collect(),
+            dependencies: store::Dependencies::default(),
+            declarations: None,
+        }
     }
 
     /// The index with what an earlier one read of dependencies.
@@ -108,9 +127,34 @@ impl<'s> Index<'s> {
     /// The declarations of a package.
     pub fn package(&self, id: PackageId) -> &Package {
         match self.packages.get(id.0 as usize) {
-            Some(package) => package,
+            Some(package) => package.get_or_init(|| self.of_run(id)),
             None => self.dependencies.get(id.0 - self.packages.len() as u32),
         }
+    }
+
+    /// Whether a file of a package of the run holds a name, wherever and as whatever it stands
+    /// there. Reads no more than the text.
+    pub fn mentions(&self, package: PackageId, name: Symbol) -> bool {
+        let name = name.as_str().as_bytes();
+        self.snapshot.package(package).files.iter().any(|file| {
+            let text = self.snapshot.files[file.0 as usize].text.bytes();
+            let is_part = |at: usize| text.get(at).is_some_and(|&byte| is_of_word(byte));
+            memchr::memmem::find_iter(text, name)
+                .any(|at| !is_part(at + name.len()) && !(at > 0 && is_part(at - 1)))
+        })
+    }
+
+    fn of_run(&self, id: PackageId) -> Package {
+        let package = self.snapshot.package(id);
+        let of_file = |&id: &FileId| (id, self.trees.tree(id));
+        let source = PackageSource {
+            path: package.import_path,
+            name: package.name,
+            files: package.files.iter().map(of_file).collect(),
+            importer: package.importer,
+            under_test: package.under_test,
+        };
+        Package::new(id, source)
     }
 
     /// A declared function or method.

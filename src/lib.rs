@@ -23,6 +23,8 @@ pub mod flow;
 
 pub mod summary;
 
+pub mod cache;
+
 pub mod program;
 
 pub mod explore;

@@ -12,7 +12,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::catalog::{GoVersion, Version, Versions};
@@ -29,6 +29,7 @@ mod load;
 mod lockfile;
 mod modfile;
 mod modules;
+mod origin;
 mod path;
 mod read;
 mod selection;
@@ -42,6 +43,7 @@ pub use config_file::{
     read_extended,
 };
 pub use dependency::{DependencySource, Importer};
+pub use origin::{Origin, SourcesOf};
 pub use path::{clean, display};
 pub use view::{Build, Tests, View};
 pub use workspace::run_root;
@@ -132,6 +134,8 @@ pub struct SourceFile {
     pub display: String,
     /// Its text.
     pub text: SourceText,
+    /// The paths that it imports, in order.
+    pub imports: Vec<Symbol>,
     /// Whether its name ends in `_test.go`.
     pub test: bool,
 }
@@ -274,6 +278,7 @@ impl Snapshot {
                 path: path.clone(),
                 display: before.display.clone(),
                 text: SourceText::new(bytes.clone()),
+                imports: before.imports.clone(),
                 test: before.test,
             });
         }
@@ -315,18 +320,32 @@ impl Snapshot {
     }
 
     /// The packages of the run that `import_path` can denote in a file of `from`. Reads nothing.
-    pub fn in_run(&self, from: Importer, import_path: Symbol) -> Vec<PackageId> {
+    pub fn in_run(&self, from: Importer, import_path: Symbol) -> Arc<[PackageId]> {
         self.dependencies.in_run(from, import_path)
     }
 
-    /// What stood in the way of reading dependencies so far, by path.
-    pub fn dependency_notes(&self) -> Vec<Note> {
-        self.dependencies.notes()
+    /// A file of the run, or one that a dependency may consist of, by its absolute path.
+    pub fn file_at(&self, path: &Path) -> Option<Arc<SourceFile>> {
+        let wanted = (path.parent(), path);
+        // Files are in the order of their directories.
+        let place =
+            self.files.partition_point(|file| (file.path.parent(), file.path.as_path()) < wanted);
+        match self.files.get(place).filter(|file| file.path == path) {
+            Some(file) => Some(Arc::clone(file)),
+            None => self.dependencies.read(path.to_owned()),
+        }
     }
 
-    /// The import paths that were asked for so far and not found, sorted.
+    /// What stands in the way of reading dependencies: files that are too large in what the
+    /// reported packages import, and a bound that was reached so far; by path.
+    pub fn dependency_notes(&self) -> Vec<Note> {
+        self.dependencies.notes(self)
+    }
+
+    /// The import paths in files of the packages that are reported of which there are no sources,
+    /// sorted.
     pub fn missing_dependencies(&self) -> Vec<String> {
-        self.dependencies.missing()
+        self.dependencies.missing(self)
     }
 }
 

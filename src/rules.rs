@@ -12,7 +12,8 @@
 //! fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) { ... }
 //! ```
 
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock, Mutex};
 
 mod access;
 pub mod bad_suppression;
@@ -59,7 +60,7 @@ use crate::index::{BodyInfo, Func, FuncId, Index};
 use crate::project::PackageId;
 use crate::source::{Location, Span};
 use crate::summary::Summaries;
-use crate::syntax::File;
+use crate::syntax::{File, Symbol};
 use evidence::Evidence;
 use page::Page;
 
@@ -125,6 +126,24 @@ pub enum Check {
     Directives,
 }
 
+/// The names by which checks looked for code in all packages of the run: besides the package and what
+/// it imports, their answers depend on the packages whose files hold one of these words, and on
+/// nothing else.
+#[derive(Debug, Default)]
+pub struct Asked(Mutex<BTreeSet<&'static str>>);
+
+impl Asked {
+    /// Says that code was looked for by `name`.
+    pub fn insert(&self, name: Symbol) {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(name.as_str());
+    }
+
+    /// The names.
+    pub fn names(&self) -> BTreeSet<&'static str> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+}
+
 /// What a check of a package knows.
 #[derive(Clone, Copy)]
 pub struct PackageCx<'a> {
@@ -138,6 +157,8 @@ pub struct PackageCx<'a> {
     pub versions: &'a (dyn Versions + Sync),
     /// What functions do, as their callers see it.
     pub summaries: &'a Summaries<'a>,
+    /// Where to say which code of packages was looked at that this one does not import.
+    pub asked: &'a Asked,
     /// The package.
     pub package: PackageId,
 }

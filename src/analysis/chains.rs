@@ -9,11 +9,12 @@ use crate::index::{Func, Index};
 use crate::project::{PackageId, Snapshot};
 use crate::rules::chain::{self, Chain, Kind, Link};
 use crate::rules::filter::{FilterFacts, Given, HeaderRead, Known, StateUse};
-use crate::rules::{FunctionCx, PackageCx, registry};
-use crate::source::Location;
+use crate::rules::{Asked, FunctionCx, PackageCx, registry};
+use crate::source::{FileId, Location};
 use crate::summary::Summaries;
 
-use super::{Memory, Progress, guard, parse, report, versions};
+use super::trees::{self, Forest};
+use super::{Progress, guard, report, versions};
 
 /// What was found.
 pub struct Chains {
@@ -83,10 +84,12 @@ pub struct Place {
 /// [`on_threads`](super::on_threads).
 pub fn chains(snapshot: &Snapshot, catalog: &Catalog) -> Chains {
     let mut notes = snapshot.notes.clone();
-    let progress = Progress::default();
-    let (trees, parse_notes) = parse::parse(snapshot, &progress, &mut Memory::default().trees);
-    notes.extend(parse_notes);
-    let index = Index::new(snapshot, &trees, catalog);
+    let forest = Forest::new(snapshot, &trees::Known::default());
+    let files: Vec<FileId> = snapshot.files.iter().map(|file| file.id).collect();
+    forest.grow(&files, &Progress::default());
+    notes.extend(files.iter().filter_map(|&file| forest.parsed(file).1.clone()));
+    let asked = Asked::default();
+    let index = Index::new(snapshot, &forest, catalog);
     let built_with = snapshot.packages.iter().map(|package| versions(snapshot, package));
     let summaries = Summaries::new(&index, catalog, built_with.collect());
     let of_package = |&id: &PackageId| {
@@ -98,6 +101,7 @@ pub fn chains(snapshot: &Snapshot, catalog: &Catalog) -> Chains {
             catalog,
             versions: versions(snapshot, package),
             summaries: &summaries,
+            asked: &asked,
             package: id,
         };
         let found = in_package(snapshot, &package);

@@ -5,7 +5,6 @@
 //! the tokens at the primary place, and a number among findings that are alike in all of these.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -14,8 +13,13 @@ use crate::project::Snapshot;
 use crate::source::FileId;
 use crate::syntax::{DeclKind, File};
 
-/// The fingerprints of `findings`, in their order: 32 hexadecimal digits each.
-pub fn fingerprints(snapshot: &Snapshot, trees: &[Arc<File>], findings: &[Finding]) -> Vec<String> {
+/// The fingerprints of `findings`, in their order: 32 hexadecimal digits each. `declaration` gives the
+/// [declaration](declaration) that holds a finding in a file of the run.
+pub fn fingerprints(
+    snapshot: &Snapshot,
+    findings: &[Finding],
+    declaration: &dyn Fn(&Finding) -> String,
+) -> Vec<String> {
     let mut packages: HashMap<FileId, &str> = HashMap::new();
     for package in &snapshot.packages {
         for &file in &package.report {
@@ -28,8 +32,8 @@ pub fn fingerprints(snapshot: &Snapshot, trees: &[Arc<File>], findings: &[Findin
         .map(|finding| {
             let file = finding.primary.file;
             // A file of a dependency belongs to no package of the run.
-            let (package, declaration) = match trees.get(file.0 as usize) {
-                Some(tree) => (packages.get(&file).copied(), declaration(tree, finding)),
+            let (package, declaration) = match snapshot.files.get(file.0 as usize) {
+                Some(_) => (packages.get(&file).copied(), declaration(finding)),
                 None => (None, String::new()),
             };
             let text = snapshot.file(file).text.text(finding.primary.span).into_owned();
@@ -46,7 +50,7 @@ pub fn fingerprints(snapshot: &Snapshot, trees: &[Arc<File>], findings: &[Findin
 
 /// The name of the declaration at file level that holds the primary place, a method's with its
 /// receiver.
-fn declaration(tree: &File, finding: &Finding) -> String {
+pub fn declaration(tree: &File, finding: &Finding) -> String {
     let holds = |span: crate::source::Span| span.contains(finding.primary.span);
     let decl = tree.top_level.iter().map(|&id| tree.decl(id)).find(|decl| holds(decl.span));
     match decl.map(|decl| (&decl.kind, decl.span)) {

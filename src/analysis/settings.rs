@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::cache::{Hasher, Key};
 use crate::catalog::{Catalog, Problem, UserTables};
 use crate::config::{Config, ConfigText, Layer};
 use crate::diagnostic::Note;
@@ -46,6 +47,8 @@ pub enum ConfigFiles {
 pub struct Settings {
     /// What libraries do, with the team's own tables.
     pub catalog: Catalog,
+    /// The key of the team's own tables.
+    tables: Key,
     asked: Asked,
     /// The layers of each directory that was asked for, farthest first.
     layers: Mutex<BTreeMap<PathBuf, Layers>>,
@@ -88,9 +91,23 @@ impl Settings {
             };
             return Err(problems.iter().map(told).collect());
         }
-        let settings = Settings { catalog, asked, layers: Mutex::default() };
+        // A key that says `catalog` without the word has a backslash in it.
+        let has_tables =
+            |file: &&ConfigFile| file.text.contains("catalog") || file.text.contains('\\');
+        let tables = files
+            .iter()
+            .filter(has_tables)
+            .fold(Hasher::new("tables"), |hasher, file| hasher.text(&file.path).text(&file.text));
+        let tables = tables.finish();
+        let settings = Settings { catalog, tables, asked, layers: Mutex::default() };
         settings.of_dir(options, &options.cwd)?;
         Ok(settings)
+    }
+
+    /// What all answers of a run depend on that its files do not show, if `program` is the key of
+    /// what answers.
+    pub fn base(&self, options: &LoadOptions, program: Key) -> Key {
+        Hasher::new("run").key(program).path(&options.cwd).key(self.tables).finish()
     }
 
     /// The settings of the files of `snapshot`; or all that is wrong with them, each on a line.

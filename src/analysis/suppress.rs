@@ -14,8 +14,6 @@
 //! it. When that is the first line of a declaration at file level, it speaks of all of it. It holds
 //! wherever it stands on the path of a finding: at the `go` statement as well as at the send.
 
-use std::sync::Arc;
-
 use super::Selections;
 use crate::diagnostic::Finding;
 use crate::rules::bad_suppression::Fault;
@@ -23,27 +21,36 @@ use crate::rules::{GROUPS, registry};
 use crate::source::{FileId, Location, SourceText, Span};
 use crate::syntax::File;
 
-/// All directives of a run.
-pub struct Suppressions {
-    directives: Vec<Directive>,
-    faults: Vec<(Location, Fault)>,
+/// What the comments of one file say to suppress.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directives {
+    /// Those that are understood, in order.
+    pub understood: Vec<Directive>,
+    /// What is wrong with the others.
+    pub faults: Vec<(Span, Fault)>,
 }
 
-struct Directive {
-    file: FileId,
-    comment: Span,
-    form: Form,
+/// A directive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directive {
+    /// Where it stands.
+    pub comment: Span,
+    /// Who made it up.
+    pub form: Form,
     /// Ids of rules and groups; empty for all rules.
-    names: Vec<&'static str>,
-    /// First and last line, from 1.
-    lines: (u32, u32),
-    used: bool,
+    pub names: Vec<&'static str>,
+    /// First and last line of what it speaks of, from 1.
+    pub lines: (u32, u32),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+/// Whose form a directive has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// straggler's own.
     Straggler,
+    /// staticcheck's.
     Staticcheck,
+    /// golangci-lint's.
     Golangci,
 }
 
@@ -54,17 +61,70 @@ enum Reach {
     File,
 }
 
-impl Suppressions {
-    /// Reads the directives of `files`.
-    pub fn new(files: &[Arc<File>]) -> Suppressions {
-        let mut read = Suppressions { directives: Vec::new(), faults: Vec::new() };
-        for (number, file) in files.iter().enumerate() {
-            let id = FileId(number as u32);
-            for &comment in &file.comments {
-                read.comment(id, file, comment);
-            }
+/// The directives of a run, and which of them were of use.
+pub struct Suppressions<'d> {
+    directives: Vec<(FileId, &'d Directive, bool)>,
+    faults: Vec<(FileId, &'d (Span, Fault))>,
+}
+
+impl Directives {
+    /// Those of a file.
+    pub fn of(file: &File) -> Directives {
+        let mut read = Directives::default();
+        for &comment in &file.comments {
+            read.comment(file, comment);
         }
         read
+    }
+
+    /// Whether a text can hold any at all; if not, it holds none.
+    pub fn may_be_in(text: &SourceText) -> bool {
+        ["straggler:", "lint:", "nolint"]
+            .iter()
+            .any(|word| memchr::memmem::find(text.bytes(), word.as_bytes()).is_some())
+    }
+
+    fn comment(&mut self, file: &File, comment: Span) {
+        let Some(text) = line_comment(file, comment) else { return };
+        let Some((form, reach, rest)) = directive(text) else {
+            if let Some(fault) = misspelt(text) {
+                self.faults.push((comment, fault));
+            }
+            return;
+        };
+        let names = match form {
+            Form::Golangci => golangci_names(rest),
+            Form::Staticcheck => staticcheck_names(rest),
+            Form::Straggler => match reasoned_names(rest) {
+                Ok(names) => Some(names),
+                Err(fault) => {
+                    self.faults.push((comment, fault));
+                    None
+                }
+            },
+        };
+        let lines = match reach {
+            Reach::File => Some((1, file.source.line_count())),
+            Reach::Place => lines(file, comment, form),
+        };
+        if let Some(names) = names {
+            // Where there is no line to speak of, no finding can be: the directive is unused.
+            let lines = lines.unwrap_or((1, 0));
+            self.understood.push(Directive { comment, form, names, lines });
+        }
+    }
+}
+
+impl<'d> Suppressions<'d> {
+    /// Those of `files`.
+    pub fn new(files: impl Iterator<Item = (FileId, &'d Directives)>) -> Suppressions<'d> {
+        let mut all = Suppressions { directives: Vec::new(), faults: Vec::new() };
+        for (id, directives) in files {
+            let understood = directives.understood.iter();
+            all.directives.extend(understood.map(|directive| (id, directive, false)));
+            all.faults.extend(directives.faults.iter().map(|fault| (id, fault)));
+        }
+        all
     }
 
     /// The first directive that speaks of one of `finding`'s places; all that do are marked as
@@ -77,18 +137,17 @@ impl Suppressions {
         if self.directives.is_empty() {
             return None;
         }
-        let labels = finding.labels.iter().map(|label| label.location);
-        let places: Vec<Location> = [finding.primary].into_iter().chain(labels).collect();
+        let places: Vec<Location> = places(finding).collect();
         let mut covered = None;
-        for directive in &mut self.directives {
+        for (file, directive, used) in &mut self.directives {
             let here = |place: &Location| {
                 let (first, last) = directive.lines;
-                place.file == directive.file
+                place.file == *file
                     && (first..=last).contains(&text(place.file).line(place.span.start))
             };
             if speaks_of(&directive.names, finding.rule) && places.iter().any(here) {
-                directive.used = true;
-                covered.get_or_insert(Location { file: directive.file, span: directive.comment });
+                *used = true;
+                covered.get_or_insert(Location { file: *file, span: directive.comment });
             }
         }
         covered
@@ -103,7 +162,7 @@ impl Suppressions {
         reported: &dyn Fn(FileId) -> bool,
         complete: &dyn Fn(FileId) -> bool,
     ) -> Vec<(Location, Fault)> {
-        let faults = self.faults.iter().filter(|(at, _)| reported(at.file)).cloned();
+        let faults = self.faults.iter().filter(|(file, _)| reported(*file));
         let ran = |file: FileId, name: &'static str| {
             let selection = selections.of(file);
             registry()
@@ -111,51 +170,27 @@ impl Suppressions {
                 .filter(|entry| speaks_of(&[name], entry.page.id))
                 .all(|entry| selection.least_confidence(entry.page.id).is_some())
         };
-        let unused = self.directives.iter().filter(|directive| {
+        let unused = self.directives.iter().filter(|(file, directive, used)| {
             directive.form == Form::Straggler
-                && !directive.used
-                && reported(directive.file)
-                && complete(directive.file)
-                && directive.names.iter().all(|name| ran(directive.file, name))
+                && !used
+                && reported(*file)
+                && complete(*file)
+                && directive.names.iter().all(|name| ran(*file, name))
         });
+        let at = |file: FileId, span: Span| Location { file, span };
         faults
-            .chain(unused.map(|directive| {
-                let at = Location { file: directive.file, span: directive.comment };
-                (at, Fault::Unused(directive.names.join("`, `")))
+            .map(|&(file, (span, fault))| (at(file, *span), fault.clone()))
+            .chain(unused.map(|&(file, directive, _)| {
+                (at(file, directive.comment), Fault::Unused(directive.names.join("`, `")))
             }))
             .collect()
     }
+}
 
-    fn comment(&mut self, id: FileId, file: &File, comment: Span) {
-        let Some(text) = line_comment(file, comment) else { return };
-        let Some((form, reach, rest)) = directive(text) else {
-            if let Some(fault) = misspelt(text) {
-                self.faults.push((Location { file: id, span: comment }, fault));
-            }
-            return;
-        };
-        let names = match form {
-            Form::Golangci => golangci_names(rest),
-            Form::Staticcheck => staticcheck_names(rest),
-            Form::Straggler => match reasoned_names(rest) {
-                Ok(names) => Some(names),
-                Err(fault) => {
-                    self.faults.push((Location { file: id, span: comment }, fault));
-                    None
-                }
-            },
-        };
-        let lines = match reach {
-            Reach::File => Some((1, file.source.line_count())),
-            Reach::Place => lines(file, comment, form),
-        };
-        if let Some(names) = names {
-            // Where there is no line to speak of, no finding can be: the directive is unused.
-            let lines = lines.unwrap_or((1, 0));
-            let used = false;
-            self.directives.push(Directive { file: id, comment, form, names, lines, used });
-        }
-    }
+/// The places at which a directive can speak of a finding.
+pub fn places(finding: &Finding) -> impl Iterator<Item = Location> {
+    let labels = finding.labels.iter().map(|label| label.location);
+    [finding.primary].into_iter().chain(labels)
 }
 
 /// A directive of straggler's own form that speaks of the line of `offset`: where it is to be
@@ -272,7 +307,8 @@ fn golangci_names(rest: &str) -> Option<Vec<&'static str>> {
     (!known.is_empty()).then_some(known)
 }
 
-fn known_name(name: &str) -> Option<&'static str> {
+/// The id of a rule or a group by its text.
+pub fn known_name(name: &str) -> Option<&'static str> {
     let rules = registry().iter().map(|entry| entry.page.id);
     rules.chain(GROUPS.iter().map(|group| group.id)).find(|&known| known == name)
 }

@@ -107,6 +107,20 @@ pub enum TypeExpr {
     Func,
 }
 
+impl TypeExpr {
+    /// The import path of the package that declares the type, or what it points to or holds.
+    pub fn package(&self) -> Option<&str> {
+        match self {
+            TypeExpr::Named(name) => Some(&name.package),
+            TypeExpr::Pointer(base) | TypeExpr::Slice(base) | TypeExpr::Variadic(base) => {
+                base.package()
+            }
+            TypeExpr::Chan(_, element) => element.package(),
+            TypeExpr::Any | TypeExpr::Rest | TypeExpr::Predeclared(_) | TypeExpr::Func => None,
+        }
+    }
+}
+
 /// Which operations a channel type allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {

@@ -36,6 +36,11 @@ pub enum Command {
         #[arg(long, value_enum, default_value = "table")]
         format: TableFormat,
     },
+    /// See or delete what runs keep for later ones
+    Cache {
+        #[command(subcommand)]
+        command: CacheCommand,
+    },
     /// Show the page of a rule
     Explain {
         /// The rule's id
@@ -207,15 +212,46 @@ pub struct InputArgs {
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub config: ConfigArgs,
-    /// Neither read nor write the cache
-    #[arg(long)]
-    pub no_cache: bool,
+    #[command(flatten)]
+    pub cache: CacheArgs,
     /// The Go installation whose standard library is read [default: found as `go` would]
     #[arg(long, value_name = "DIR")]
     pub goroot: Option<PathBuf>,
     /// Number of threads [default: as many as there are processors]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
+}
+
+/// Whether answers are kept for other runs, and where.
+#[derive(Args)]
+pub struct CacheArgs {
+    /// Neither read nor write the cache
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Where the cache is [default: `straggler` in the user's cache directory]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    pub cache_dir: Option<PathBuf>,
+    /// Work everything out all the same, and fail where the cache holds another answer
+    #[arg(long, conflicts_with = "no_cache")]
+    pub cache_verify: bool,
+}
+
+#[derive(Subcommand)]
+pub enum CacheCommand {
+    /// Print where the cache is
+    Dir(CachePlace),
+    /// Print how much it holds
+    Stats(CachePlace),
+    /// Delete all that it holds
+    Clean(CachePlace),
+}
+
+/// Where the cache is.
+#[derive(Args)]
+pub struct CachePlace {
+    /// Where the cache is [default: `straggler` in the user's cache directory]
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]

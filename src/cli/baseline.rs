@@ -104,7 +104,7 @@ fn check(args: &BaselineArgs) -> Result<u8, Vec<String>> {
 fn analysed(args: &BaselineArgs) -> Result<(LoadOptions, Report), Vec<String>> {
     let options = load_options(&args.input).map_err(one)?;
     let settings = Settings::find(&options, args.input.config.asked(Config::default()))?;
-    let report = run_analysis(&options, &settings, args.input.jobs, None)?;
+    let report = run_analysis(&options, &settings, &args.input, None)?;
     tell(|out| output::write_notes(&report.notes, out));
     Ok((options, report))
 }

@@ -57,13 +57,18 @@ impl Index<'_> {
     }
 
     /// The packages of the run that a package of the run can import. Reads nothing.
-    pub fn imports_in_run(&self, from: PackageId) -> Vec<PackageId> {
-        let importing = self.package(from);
-        let tested = importing.under_test.into_iter();
-        let files = importing.files.iter().flat_map(|(_, file)| &file.imports);
-        tested
-            .chain(files.flat_map(|import| self.snapshot.in_run(importing.importer, import.path)))
-            .collect()
+    pub fn imports_in_run(&self, from: PackageId) -> &[PackageId] {
+        let Some(known) = self.in_run.get(from.0 as usize) else { return &[] };
+        known.get_or_init(|| {
+            let importing = self.snapshot.package(from);
+            let mut all: Vec<PackageId> = importing.under_test.into_iter().collect();
+            for &file in &importing.files {
+                for &path in &self.snapshot.files[file.0 as usize].imports {
+                    all.extend(self.snapshot.in_run(importing.importer, path).iter());
+                }
+            }
+            all.into()
+        })
     }
 
     /// The packages of its own module that a package of the run imports, directly or not, by path;

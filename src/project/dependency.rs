@@ -4,15 +4,16 @@
 //! depend on who asked first. Only the numbers of the files do, and, in a run that would read more
 //! than the bounds of [`LoadOptions`], which packages were read before the bound was reached.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use super::header;
 use super::modules::BuildList;
+use super::origin::{Fixed, Gaps};
 use super::path;
-use super::read::{Disk, ReadError};
+use super::read::Disk;
 use super::view::{self, ListedFile, Tests};
 use super::{LoadOptions, PackageId, Snapshot, SourceFile};
 use crate::diagnostic::{Note, NoteKind};
@@ -26,7 +27,7 @@ pub struct Importer(u32);
 
 impl Importer {
     /// A package of the standard library.
-    pub(super) const STANDARD: Importer = Importer(0);
+    pub const STANDARD: Importer = Importer(0);
     /// A package that belongs to no module and no tree: only the standard library is looked up.
     pub(super) const LOOSE: Importer = Importer(1);
 
@@ -35,7 +36,7 @@ impl Importer {
         Importer(list as u32 + 2)
     }
 
-    fn list(self) -> Option<usize> {
+    pub(super) fn list(self) -> Option<usize> {
         (self.0 as usize).checked_sub(2)
     }
 }
@@ -61,21 +62,23 @@ pub struct DependencySource {
 /// Looks up dependencies, and remembers what was found.
 #[derive(Debug)]
 pub(super) struct Dependencies {
-    disk: Disk,
-    cwd: PathBuf,
-    goroot_src: Option<PathBuf>,
-    build_lists: Arc<Vec<BuildList>>,
+    pub(super) disk: Disk,
+    pub(super) cwd: PathBuf,
+    pub(super) goroot_src: Option<PathBuf>,
+    pub(super) fixed: Arc<Fixed>,
+    pub(super) build_lists: Arc<Vec<BuildList>>,
     /// The packages of the run that an import can denote, by directory.
-    imported: Arc<HashMap<PathBuf, PackageId>>,
+    pub(super) imported: Arc<HashMap<PathBuf, PackageId>>,
     found: Memo<(Importer, Symbol), Found>,
+    in_run: Mutex<HashMap<(Importer, Symbol), Arc<[PackageId]>>>,
     files: RwLock<Vec<Arc<SourceFile>>>,
     /// The number of the first file in `files`.
     first_free: u32,
     /// Files by path: several importers can reach one.
     by_path: Memo<PathBuf, Option<Arc<SourceFile>>>,
     bounds: Bounds,
-    missing: Mutex<BTreeSet<String>>,
-    notes: Mutex<BTreeMap<String, Note>>,
+    pub(super) gaps: OnceLock<Gaps>,
+    note: Mutex<Option<Note>>,
 }
 
 type Found = Option<Arc<DependencySource>>;
@@ -101,12 +104,14 @@ impl Dependencies {
         first_free: u32,
     ) -> Dependencies {
         Dependencies {
-            disk,
             cwd: options.cwd.clone(),
             goroot_src: options.goroot.as_ref().map(|goroot| goroot.join("src")),
+            fixed: Arc::new(Fixed::new(options, &disk)),
+            disk,
             build_lists: Arc::new(build_lists),
             imported: Arc::new(imported),
             found: Mutex::default(),
+            in_run: Mutex::default(),
             files: RwLock::default(),
             first_free,
             by_path: Mutex::default(),
@@ -116,8 +121,8 @@ impl Dependencies {
                 packages: AtomicUsize::new(0),
                 bytes: AtomicU64::new(0),
             },
-            missing: Mutex::default(),
-            notes: Mutex::default(),
+            gaps: OnceLock::new(),
+            note: Mutex::default(),
         }
     }
 
@@ -134,9 +139,11 @@ impl Dependencies {
             disk: self.disk.clone(),
             cwd: self.cwd.clone(),
             goroot_src: self.goroot_src.clone(),
+            fixed: Arc::clone(&self.fixed),
             build_lists: Arc::clone(&self.build_lists),
             imported: Arc::clone(&self.imported),
             found: Mutex::new(lasting.map(|(key, answer)| (*key, Arc::clone(answer))).collect()),
+            in_run: Mutex::new(lock(&self.in_run).clone()),
             files: RwLock::new(files.clone()),
             first_free: self.first_free,
             by_path: Mutex::new(lock(&self.by_path).clone()),
@@ -146,8 +153,8 @@ impl Dependencies {
                 packages: AtomicUsize::new(self.bounds.packages.load(Ordering::Relaxed)),
                 bytes: AtomicU64::new(self.bounds.bytes.load(Ordering::Relaxed)),
             },
-            missing: Mutex::new(lock(&self.missing).clone()),
-            notes: Mutex::new(lock(&self.notes).clone()),
+            gaps: self.gaps.clone(),
+            note: Mutex::new(lock(&self.note).clone()),
         }
     }
 
@@ -157,14 +164,20 @@ impl Dependencies {
         Arc::clone(&files[(id.0 - self.first_free) as usize])
     }
 
-    /// The import paths that were not found, sorted.
-    pub fn missing(&self) -> Vec<String> {
-        lock(&self.missing).iter().cloned().collect()
+    /// The import paths of the reported packages that are not found, sorted.
+    pub fn missing(&self, snapshot: &Snapshot) -> Vec<String> {
+        self.gaps(snapshot).missing.iter().cloned().collect()
     }
 
-    /// What stood in the way of reading dependencies, by path.
-    pub fn notes(&self) -> Vec<Note> {
-        lock(&self.notes).values().cloned().collect()
+    /// What stands in the way of reading dependencies, by path.
+    pub fn notes(&self, snapshot: &Snapshot) -> Vec<Note> {
+        let bound = lock(&self.note).clone();
+        bound.into_iter().chain(self.gaps(snapshot).notes.values().cloned()).collect()
+    }
+
+    /// Whether less was read for dependencies than was asked for.
+    pub fn is_bounded(&self) -> bool {
+        lock(&self.note).is_some()
     }
 
     pub fn find(&self, snapshot: &Snapshot, from: Importer, import_path: Symbol) -> Found {
@@ -172,14 +185,7 @@ impl Dependencies {
             return None;
         }
         let cell = Arc::clone(lock(&self.found).entry((from, import_path)).or_default());
-        let found = cell.get_or_init(|| {
-            let found = self.look_up(snapshot, from, import_path);
-            if found.is_none() {
-                lock(&self.missing).insert(import_path.to_string());
-            }
-            found
-        });
-        found.clone()
+        cell.get_or_init(|| self.look_up(snapshot, from, import_path)).clone()
     }
 
     fn look_up(&self, snapshot: &Snapshot, from: Importer, import_path: Symbol) -> Found {
@@ -189,13 +195,19 @@ impl Dependencies {
 
     /// The packages of the run that an import path can denote. More than one if it is not known
     /// which directories hold Go files.
-    pub fn in_run(&self, from: Importer, import_path: Symbol) -> Vec<PackageId> {
+    pub fn in_run(&self, from: Importer, import_path: Symbol) -> Arc<[PackageId]> {
+        if let Some(known) = lock(&self.in_run).get(&(from, import_path)) {
+            return Arc::clone(known);
+        }
         let dirs = self.candidates(from, import_path.as_str());
-        dirs.iter().filter_map(|dir| self.imported.get(dir).copied()).collect()
+        let found: Arc<[PackageId]> =
+            dirs.iter().filter_map(|dir| self.imported.get(dir).copied()).collect();
+        lock(&self.in_run).insert((from, import_path), Arc::clone(&found));
+        found
     }
 
     /// The directories that an import path can denote, in the order in which they are tried.
-    fn candidates(&self, from: Importer, path: &str) -> Vec<PathBuf> {
+    pub(super) fn candidates(&self, from: Importer, path: &str) -> Vec<PathBuf> {
         // Relative and absolute imports are of the days before modules; `..` must not leave a module.
         let foreign = |element: &str| matches!(element, "" | "." | "..");
         if path.split('/').any(foreign) {
@@ -267,26 +279,21 @@ impl Dependencies {
         }))
     }
 
-    fn read(&self, path: PathBuf) -> Option<Arc<SourceFile>> {
+    /// A file that is read for a dependency; `None` if it cannot be.
+    pub fn read(&self, path: PathBuf) -> Option<Arc<SourceFile>> {
         let cell = Arc::clone(lock(&self.by_path).entry(path.clone()).or_default());
         let file = cell.get_or_init(|| {
             let display = path::display(&path, &self.cwd);
-            let bytes = match self.disk.read(&path) {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    if let ReadError::TooLarge(_) = error {
-                        let message = format!("{error}; this dependency's file is not read");
-                        self.note(display, message);
-                    }
-                    return None;
-                }
-            };
+            // One that is too large is told of where it is imported.
+            let bytes = self.disk.read(&path).ok()?;
             self.bounds.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            let imports = header::scan(&bytes).imports;
             let text = SourceText::new(bytes);
             let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
             let file = Arc::new(SourceFile {
                 id: FileId(self.first_free + files.len() as u32),
                 display,
+                imports: imports.iter().map(|path| Symbol::new(path)).collect(),
                 test: false,
                 text,
                 path,
@@ -307,20 +314,14 @@ impl Dependencies {
                 "the dependencies are more than {max_packages} packages or {max_bytes} bytes; \
                  the rest of them is not read"
             );
-            self.note(String::new(), message);
+            *lock(&self.note) = Some(bound_note(String::new(), message));
         }
         exhausted
     }
+}
 
-    fn note(&self, path: String, message: String) {
-        let note = Note {
-            path: path.clone(),
-            line_column: None,
-            kind: NoteKind::DependencyBound,
-            message,
-        };
-        lock(&self.notes).insert(path, note);
-    }
+pub(super) fn bound_note(path: String, message: String) -> Note {
+    Note { path, line_column: None, kind: NoteKind::DependencyBound, message }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -286,6 +286,7 @@ impl Assembly {
                 id: FileId(id as u32),
                 display: path::display(&file.path, &options.cwd),
                 test: view::is_test(&name(&file.path)),
+                imports: file.header.imports.iter().map(|path| Symbol::new(path)).collect(),
                 path: file.path,
                 text: file.text,
             })

@@ -28,7 +28,7 @@ impl Order {
                     && let Some(met) = met.get_mut(package.0 as usize)
                     && !std::mem::replace(met, true)
                 {
-                    open.push((package, index.imports_in_run(package)));
+                    open.push((package, index.imports_in_run(package).to_vec()));
                 }
                 let Some((package, imports)) = open.last_mut() else { break };
                 next = imports.pop();

@@ -39,6 +39,7 @@ const ALLOWED: &str = "crate::project::PackageId";
 const CRATES: &[(&str, &[&str])] = &[
     ("anstream", &["cli"]),
     ("anstyle", &["output", "cli"]),
+    ("blake3", &["cache"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_complete_nushell", &["cli"]),

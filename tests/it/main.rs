@@ -3,6 +3,7 @@
 mod harness;
 
 mod adopt;
+mod cache;
 mod catalog;
 mod chain;
 mod cli;

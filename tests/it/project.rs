@@ -221,7 +221,7 @@ fn import_paths_of_the_module_can_be_named() {
 
 const WORKSPACE: &str = "-- go.work --\ngo 1.21\nuse (\n\t./a\n\t./b\n\t./gone\n)\nreplace example.com/r => ./r\n\
      -- a/go.mod --\nmodule example.com/a\ngo 1.21\nrequire example.com/b v1.0.0\nrequire example.com/r v1.0.0\n\
-     -- a/a.go --\npackage a\n\
+     -- a/a.go --\npackage a\nimport _ \"example.com/b\"\n\
      -- b/go.mod --\nmodule example.com/b\ngo 1.21\n-- b/b.go --\npackage b\n-- b/sub/s.go --\npackage sub\n\
      -- r/go.mod --\nmodule example.com/r\n-- r/r.go --\npackage r\n\
      -- alone/go.mod --\nmodule example.com/alone\n-- alone/x.go --\npackage alone\n";

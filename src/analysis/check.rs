@@ -1,0 +1,200 @@
+//! The second phase: the selected rules over one view of a package, and what they answer before it is
+//! asked what of that is to be told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+
+use super::{Run, Timings, declared, guard, guarded, internal_error, versions};
+use crate::diagnostic::{Finding, Note};
+use crate::index::FuncId;
+use crate::project::Package;
+use crate::rules::mend;
+use crate::rules::stuck::{self, Explorer};
+use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
+use crate::source::{FileId, Location};
+
+/// What the checks of one view of a package answer.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// What they found, in order.
+    pub found: Vec<Found>,
+    /// What failed.
+    pub notes: Vec<Note>,
+    /// The names by which they looked for code in packages that the package does not import.
+    pub asked: BTreeSet<&'static str>,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Whether it counts wherever its primary place is.
+    pub everywhere: bool,
+    /// It, with the severity that its rule gives it.
+    pub finding: Finding,
+    /// The declaration that holds its primary place, for its fingerprint.
+    pub declaration: String,
+}
+
+impl Run<'_> {
+    /// All that is found from the files that are reported from this view of the package.
+    pub(super) fn check(&self, package: &Package) -> Answers {
+        let reported: BTreeSet<FileId> = self.reported(package).collect();
+        if reported.is_empty() {
+            return Answers::default();
+        }
+        let id = package.id;
+        let funcs: Vec<FuncId> = self
+            .index
+            .package(id)
+            .funcs
+            .iter()
+            .filter(|func| reported.contains(&func.file))
+            .map(|func| func.id)
+            .collect();
+        let here = self.selections.among(reported.iter().copied());
+        let selected = || {
+            let chosen = |entry: &&Entry| {
+                here.iter().any(|selection| selection.least_confidence(entry.page.id).is_some())
+            };
+            let cx = |entry: &'static Entry| PackageCx {
+                page: &entry.page,
+                index: self.index,
+                catalog: self.catalog,
+                versions: versions(self.snapshot, package),
+                summaries: self.summaries,
+                asked: &self.asked[id.0 as usize],
+                package: id,
+            };
+            registry().iter().filter(chosen).map(move |entry| (entry.rule.check, cx(entry)))
+        };
+        let of_package = selected().filter_map(|(check, cx)| {
+            let (Check::Package(check) | Check::Exploration(Some(check))) = check else {
+                return None;
+            };
+            let place = || self.display(package.report[0]);
+            let id = cx.page.id;
+            Some(self.timed(id, || guarded(id, place, |findings| check(&cx, findings))))
+        });
+        let of_function = |func: FuncId| {
+            let unwanted = self.progress.is_unwanted();
+            selected().filter(move |_| !unwanted).filter_map(move |(check, package)| {
+                let Check::Function(check) = check else { return None };
+                let cx = FunctionCx { package, func };
+                let place = || self.display(cx.declared().file);
+                let id = package.page.id;
+                Some(self.timed(id, || guarded(id, place, |findings| check(&cx, findings))))
+            })
+        };
+        let mut answers: Vec<Result<Vec<Finding>, Note>> = of_package.collect();
+        answers.par_extend(funcs.par_iter().flat_map_iter(|&func| of_function(func)));
+        // A test may show what is wrong with the code that it tests: what is found by exploring
+        // from a file that is reported stays, wherever it is.
+        let explored = self.explore(package, &reported);
+        let of_answer = |everywhere: bool| move |answer| (everywhere, answer);
+        let answers = answers.into_iter().map(of_answer(false));
+        let mut all = Answers::default();
+        let mut found: Vec<(bool, Finding)> = Vec::new();
+        let mut told: BTreeMap<(&str, Location), usize> = BTreeMap::new();
+        for (everywhere, answer) in answers.chain(explored.into_iter().map(of_answer(true))) {
+            match answer {
+                Ok(answered) => {
+                    for finding in answered {
+                        let place = (finding.rule, finding.primary);
+                        match told.get(&place) {
+                            // What the text shows is told better than what was explored, and is
+                            // as sure as the surer of the two.
+                            Some(&at) if everywhere => {
+                                let told: &mut Finding = &mut found[at].1;
+                                told.confidence = told.confidence.max(finding.confidence);
+                                continue;
+                            }
+                            None if !everywhere => {
+                                told.insert(place, found.len());
+                            }
+                            _ => {}
+                        }
+                        found.push((everywhere, finding));
+                    }
+                }
+                Err(note) => all.notes.push(note),
+            }
+        }
+        for (everywhere, finding) in found {
+            let (found, note) = self.completed(everywhere, finding);
+            all.found.push(found);
+            all.notes.extend(note);
+        }
+        all.asked = self.asked[id.0 as usize].names();
+        all
+    }
+
+    /// A finding with its fix, if its code shows one, or a note that this failed.
+    fn completed(&self, everywhere: bool, mut finding: Finding) -> (Found, Option<Note>) {
+        let file = finding.primary.file;
+        let is_of_run = self.snapshot.files.get(file.0 as usize).is_some();
+        let Some((tree, _)) = is_of_run.then(|| self.forest.parsed(file)) else {
+            return (Found { everywhere, finding, declaration: String::new() }, None);
+        };
+        let mut failed = None;
+        if finding.fixes.is_empty() {
+            match guard::run(|| mend::fix(tree, &finding)) {
+                Ok(fix) => finding.fixes.extend(fix),
+                Err(panic) => {
+                    let rule = finding.rule;
+                    let message = format!("a fix for `{rule}` could not be made ({panic})");
+                    failed = Some(internal_error(self.display(file), message));
+                }
+            }
+        }
+        let declaration = declared(tree, &finding);
+        (Found { everywhere, finding, declaration }, failed)
+    }
+
+    /// What is found by exploring the roots in the files that are reported, if a rule asks for it.
+    fn explore(
+        &self,
+        package: &Package,
+        reported: &BTreeSet<FileId>,
+    ) -> Vec<Result<Vec<Finding>, Note>> {
+        let here = self.selections.among(reported.iter().copied());
+        let asked = |entry: &Entry| {
+            let least = here.iter().filter_map(|each| each.least_confidence(entry.page.id)).min();
+            matches!(entry.rule.check, Check::Exploration(_))
+                && least.is_some_and(|least| least <= stuck::EXPLORED)
+        };
+        if !registry().iter().any(asked) {
+            return Vec::new();
+        }
+        let versions = versions(self.snapshot, package);
+        let timings = self.progress.timings();
+        let compiled = Timings::exploring(timings, || {
+            guard::run(|| Explorer::new(self.index, package.id, versions))
+        });
+        let explorer = match compiled {
+            Ok(explorer) => explorer,
+            Err(panic) => {
+                let message = format!("its functions could not be compiled ({panic})");
+                return vec![Err(internal_error(self.display(package.report[0]), message))];
+            }
+        };
+        explorer
+            .roots(&|file| reported.contains(&file))
+            .into_par_iter()
+            .filter(|_| !self.progress.is_unwanted())
+            .map(|root| {
+                let place = || self.display(explorer.file_of(root));
+                let test = self.snapshot.files[explorer.file_of(root).0 as usize].test;
+                Timings::exploring(timings, || {
+                    guarded("stuck", place, |findings| {
+                        let explored = explorer.explore(root, test);
+                        if let Some(timings) = timings {
+                            timings.explored(explored.complete, explored.states, explored.steps);
+                        }
+                        findings.extend(explored.findings);
+                    })
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! Answers that former runs have kept, and those that this run keeps.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::check::Answers;
+use super::facts::FileFacts;
+use super::sources::Sources;
+use super::stored::{self, Stored};
+use super::words::Words;
+use super::{Run, internal_error};
+use crate::cache::{Cache, Hasher, Key};
+use crate::diagnostic::Note;
+use crate::project::{Package, PackageId};
+use crate::rules::registry;
+
+/// Where answers are kept, and what all of them depend on that no run can see.
+#[derive(Clone, Copy, Debug)]
+pub struct Keeping<'c> {
+    /// Where.
+    pub cache: &'c Cache,
+    /// Who answers, with which tables: the program and the team's own catalog.
+    pub base: Key,
+    /// Whether everything is to be worked out all the same, and told where it is not what was kept.
+    pub verify: bool,
+}
+
+/// What is kept for the packages of a run.
+pub struct Kept<'a> {
+    keeping: &'a Keeping<'a>,
+    order: &'a [PackageId],
+    sources: Sources,
+    /// The place of each package of which something is reported; none if there can be no answers.
+    keys: BTreeMap<PackageId, Key>,
+    found: BTreeMap<PackageId, Vec<u8>>,
+}
+
+/// The length of the key that stands before what is kept: of what was looked for by name.
+const KEY: usize = 32;
+
+impl<'a> Kept<'a> {
+    /// What is kept for `run`. `order` is that in which its packages are looked at.
+    pub fn find(keeping: &'a Keeping<'a>, run: &Run<'_>, order: &'a [PackageId]) -> Kept<'a> {
+        let sources = Sources::of(run, keeping.base, keeping.cache);
+        let asked: Vec<&Package> = run.asked().collect();
+        let places =
+            asked.par_iter().filter_map(|package| Some((package.id, key(run, package, &sources)?)));
+        let keys: BTreeMap<PackageId, Key> = places.collect::<Vec<_>>().into_iter().collect();
+        let entries: Vec<(PackageId, Vec<u8>)> = keys
+            .par_iter()
+            .filter_map(|(&package, &key)| Some((package, keeping.cache.load(key)?)))
+            .collect();
+        let names = entries.iter().filter_map(|(_, bytes)| stored::names(bytes.get(KEY..)?));
+        let words = Words::find(run.snapshot, names.flatten());
+        let holds = |(_, bytes): &(PackageId, Vec<u8>)| {
+            let (witness, payload) = bytes.split_at_checked(KEY)?;
+            let names = stored::names(payload)?;
+            let now = words.key(names.into_iter(), order, &sources.packages)?;
+            Some(now.bytes() == witness)
+        };
+        let valid: Vec<bool> = entries.iter().map(|entry| holds(entry) == Some(true)).collect();
+        drop(words);
+        let found = entries.into_iter().zip(valid).filter(|(_, valid)| *valid);
+        Kept { keeping, order, sources, keys, found: found.map(|(entry, _)| entry).collect() }
+    }
+
+    /// The answers that need not be worked out; the run learns the facts of their files.
+    pub fn answers(&self, run: &Run<'_>) -> BTreeMap<PackageId, Answers> {
+        if self.keeping.verify {
+            return BTreeMap::new();
+        }
+        let read = |(&package, bytes): (&PackageId, &Vec<u8>)| {
+            let Stored { answers, files } = stored::read(run.snapshot, bytes.get(KEY..)?)?;
+            let ids = &run.snapshot.package(package).files;
+            if ids.len() != files.len() {
+                return None;
+            }
+            ids.iter().zip(files).for_each(|(&id, facts)| run.facts.learn(id, facts));
+            Some((package, answers))
+        };
+        self.found.par_iter().filter_map(read).collect::<Vec<_>>().into_iter().collect()
+    }
+
+    /// Keeps the answers that were worked out, or compares them with what was kept; the notes tell
+    /// where they differ.
+    pub fn keep(self, run: &Run<'_>, fresh: &BTreeMap<PackageId, Answers>) -> Vec<Note> {
+        // A run that failed somewhere, or did not read all, knows less than another would.
+        let is_whole = !run.snapshot.is_bounded()
+            && run.forest.failures().next().is_none()
+            && fresh.values().all(|answers| answers.notes.is_empty());
+        if !is_whole {
+            return Vec::new();
+        }
+        let names = fresh.values().flat_map(|answers| answers.asked.iter().copied());
+        let words = Words::find(run.snapshot, names);
+        let keep = |(package, answers): (&PackageId, &Answers)| {
+            let key = *self.keys.get(package)?;
+            let names = answers.asked.iter().copied();
+            let witness = words.key(names, self.order, &self.sources.packages)?;
+            let package = run.snapshot.package(*package);
+            let facts: Vec<&FileFacts> =
+                package.files.iter().map(|&file| run.facts.of(file)).collect();
+            let mut bytes = witness.bytes().to_vec();
+            bytes.extend(stored::write(run.snapshot, answers, &facts)?);
+            match self.found.get(&package.id).filter(|_| self.keeping.verify) {
+                None => self.keeping.cache.store(key, &bytes),
+                Some(kept) if *kept == bytes => {}
+                Some(_) => {
+                    let message = "what the cache holds for this package is not what is found now; \
+                                   please report it, and run `straggler cache clean`";
+                    let path = run.display(package.report[0]);
+                    return Some(internal_error(path, message.to_owned()));
+                }
+            }
+            None
+        };
+        fresh.par_iter().filter_map(keep).collect()
+    }
+}
+
+/// The place of the answers of a package.
+fn key(run: &Run<'_>, package: &Package, sources: &Sources) -> Option<Key> {
+    let mut hasher = Hasher::new("answers").key(sources.packages[package.id.0 as usize]?);
+    for &file in &package.report {
+        hasher = hasher.path(&run.snapshot.files[file.0 as usize].path);
+    }
+    for selection in run.selections.among(package.report.iter().copied()) {
+        for entry in registry() {
+            let least = selection.least_confidence(entry.page.id);
+            hasher = hasher.number(least.map_or(0, |least| 1 + least as u64));
+        }
+    }
+    Some(hasher.finish())
+}

@@ -1,0 +1,141 @@
+//! The program with a cache: what it prints is what it prints without one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::cli::{module, seen, straggler};
+
+const LEAK: &str = "package m\n\nfunc Late(done chan bool) {\n\tlate := make(chan int)\n\tgo func() { late <- 1 }()\n\tselect {\n\tcase <-late:\n\tcase <-done:\n\t}\n}\n";
+const BROKEN: &str = "package m\n\nfunc Broken( {\n";
+
+fn leaking() -> tempfile::TempDir {
+    module(&[("a.go", LEAK), ("b.go", BROKEN), ("c/c.go", "package c\n\nfunc C() {}\n")])
+}
+
+/// `straggler check ARGS` in `dir`, with the cache that is in `cache`.
+fn check(dir: &Path, cache: &Path, args: &[&str]) -> Command {
+    let mut command = straggler(dir);
+    command
+        .args(["check", "--isolated", "--format", "concise", "--cache-dir"])
+        .arg(cache)
+        .args(args);
+    command
+}
+
+fn run(mut command: Command) -> String {
+    seen(&command.output().expect("straggler runs"))
+}
+
+fn entries(cache: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for shard in fs::read_dir(cache).expect("a cache").flatten().filter(|it| it.path().is_dir()) {
+        found
+            .extend(fs::read_dir(shard.path()).expect("a directory").flatten().map(|it| it.path()));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_second_run_says_the_same() {
+    let (dir, cache) = (leaking(), tempfile::tempdir().expect("a directory"));
+    let mut alone = straggler(dir.path());
+    alone.args(["check", "--isolated", "--format", "concise", "--no-cache"]);
+    let alone = run(alone);
+    assert!(alone.contains("send-without-receiver") && alone.contains("b.go:3:"), "{alone}");
+    let at = cache.path().join("deep/cache");
+    assert_eq!(run(check(dir.path(), &at, &[])), alone);
+    assert!(!entries(&at).is_empty());
+    assert_eq!(run(check(dir.path(), &at, &[])), alone);
+    assert_eq!(run(check(dir.path(), &at, &["-j", "1", "--cache-verify"])), alone);
+    for entry in entries(&at) {
+        let bytes = fs::read(&entry).expect("an entry");
+        fs::write(&entry, &bytes[..bytes.len() / 2]).expect("written");
+    }
+    let damaged = run(check(dir.path(), &at, &[]));
+    assert_eq!(damaged.matches("holds a damaged entry").count(), 1, "{damaged}");
+    let without: Vec<&str> =
+        damaged.lines().filter(|line| !line.contains("holds a damaged entry")).collect();
+    assert_eq!(without, alone.lines().collect::<Vec<_>>());
+    assert_eq!(run(check(dir.path(), &at, &[])), alone);
+}
+
+#[test]
+fn a_wrong_answer_is_found_by_verifying() {
+    let (dir, cache) = (leaking(), tempfile::tempdir().expect("a directory"));
+    let right = run(check(dir.path(), cache.path(), &[]));
+    // The answer that is kept for the finding, with another message and all hashes as they must be.
+    for entry in entries(cache.path()) {
+        let mut bytes = fs::read(&entry).expect("an entry");
+        let sealed = bytes.len() - 32;
+        if let Some(at) = bytes.windows(9).position(|text| text == b"nobody is") {
+            bytes[at] = b'N';
+            let seal = blake3::hash(&bytes[..sealed]);
+            bytes[sealed..].copy_from_slice(seal.as_bytes());
+            fs::write(&entry, bytes).expect("written");
+        }
+    }
+    let wrong = run(check(dir.path(), cache.path(), &[]));
+    assert_ne!(wrong, right);
+    assert_eq!(wrong.to_lowercase(), right.to_lowercase());
+    let verified = run(check(dir.path(), cache.path(), &["--cache-verify"]));
+    assert!(verified.starts_with("exit 2\n"), "{verified}");
+    assert!(verified.contains("what the cache holds for this package is not what is found now"));
+}
+
+#[test]
+fn nothing_is_written_where_nobody_said_so() {
+    let dir = leaking();
+    let mut without = straggler(dir.path());
+    for variable in ["HOME", "XDG_CACHE_HOME", "USERPROFILE", "LOCALAPPDATA"] {
+        without.env_remove(variable);
+    }
+    let told = run({
+        without.args(["check", "--isolated", "--format", "concise"]);
+        without
+    });
+    assert!(told.contains("send-without-receiver") && !told.contains("cache"), "{told}");
+    let file = dir.path().join("a.go");
+    let told = run(check(dir.path(), &file, &[]));
+    assert_eq!(told.matches("cannot be written: ").count(), 1, "{told}");
+    assert_eq!(fs::read_to_string(file).expect("text"), LEAK);
+    let names = fs::read_dir(dir.path()).expect("a directory").flatten();
+    assert_eq!(names.count(), 4);
+}
+
+#[test]
+fn many_processes_share_a_cache() {
+    let (dir, cache) = (leaking(), tempfile::tempdir().expect("a directory"));
+    let spawn = |_| {
+        let mut command = check(dir.path(), cache.path(), &["-j", "1"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("straggler runs")
+    };
+    let running: Vec<_> = (0..12).map(spawn).collect();
+    let told: Vec<Output> =
+        running.into_iter().map(|child| child.wait_with_output().expect("an end")).collect();
+    let told: Vec<String> = told.iter().map(seen).collect();
+    assert!(told[0].contains("send-without-receiver"), "{}", told[0]);
+    assert!(told.iter().all(|each| *each == told[0]), "{told:#?}");
+    assert_eq!(run(check(dir.path(), cache.path(), &["--cache-verify"])), told[0]);
+    let unfinished = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("new-"))
+    };
+    assert!(!entries(cache.path()).iter().any(unfinished));
+}
+
+#[test]
+fn the_cache_command() {
+    let (dir, cache) = (leaking(), tempfile::tempdir().expect("a directory"));
+    let ask = |what: &str| {
+        let mut command = straggler(dir.path());
+        command.args(["cache", what, "--cache-dir"]).arg(cache.path());
+        run(command)
+    };
+    assert_eq!(ask("stats"), "exit 0\n0 entries, 0.0 MB\n");
+    assert_eq!(ask("dir"), format!("exit 0\n{}\n", cache.path().display()));
+    run(check(dir.path(), cache.path(), &[]));
+    assert!(!ask("stats").starts_with("exit 0\n0 entries"));
+    assert!(ask("clean").starts_with("exit 0\ndeleted: "));
+    assert_eq!(ask("stats"), "exit 0\n0 entries, 0.0 MB\n");
+}
