@@ -231,13 +231,14 @@ impl Catalog {
         all
     }
 
-    /// The import paths of the standard library's packages whose types are given by functions of
+    /// The import paths of the standard library's packages whose types functions take or give of
     /// which the catalog says what they take and give, sorted.
     pub fn signature_packages(&self) -> BTreeSet<&str> {
         let facts = self.named.values().flat_map(|names| names.values().flatten());
         let signatures = facts.flat_map(|named| named.facts.of::<Signature>());
-        let results = signatures.flat_map(|(_, signature)| &signature.results);
-        let packages = results.filter_map(TypeExpr::package);
+        let types = signatures
+            .flat_map(|(_, Signature { params, results })| params.iter().flatten().chain(results));
+        let packages = types.filter_map(TypeExpr::package);
         packages.filter(|path| !path.split('/').next().unwrap_or_default().contains('.')).collect()
     }
 

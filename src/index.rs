@@ -140,7 +140,7 @@ impl<'s> Index<'s> {
             let text = self.snapshot.files[file.0 as usize].text.bytes();
             let is_part = |at: usize| text.get(at).is_some_and(|&byte| is_of_word(byte));
             memchr::memmem::find_iter(text, name)
-                .any(|at| !is_part(at + name.len()) && !(at > 0 && is_part(at - 1)))
+                .any(|at| !(is_part(at + name.len()) || at > 0 && is_part(at - 1)))
         })
     }
 

@@ -70,7 +70,7 @@ pub(super) struct Dependencies {
     /// The packages of the run that an import can denote, by directory.
     pub(super) imported: Arc<HashMap<PathBuf, PackageId>>,
     found: Memo<(Importer, Symbol), Found>,
-    in_run: Mutex<HashMap<(Importer, Symbol), Arc<[PackageId]>>>,
+    in_run: Mutex<InRun>,
     files: RwLock<Vec<Arc<SourceFile>>>,
     /// The number of the first file in `files`.
     first_free: u32,
@@ -82,6 +82,9 @@ pub(super) struct Dependencies {
 }
 
 type Found = Option<Arc<DependencySource>>;
+
+/// The packages of the run by what can denote them.
+type InRun = HashMap<(Importer, Symbol), Arc<[PackageId]>>;
 
 /// Answers by question. The table is locked for a look alone: finding one answer may take another.
 type Memo<Question, Answer> = Mutex<HashMap<Question, Arc<OnceLock<Answer>>>>;
