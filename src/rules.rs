@@ -133,8 +133,7 @@ pub enum Check {
 pub struct Asked(Mutex<BTreeSet<&'static str>>);
 
 impl Asked {
-    /// Says that code was looked for by `name`.
-    pub fn insert(&self, name: Symbol) {
+    fn insert(&self, name: Symbol) {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(name.as_str());
     }
 
@@ -173,6 +172,16 @@ pub struct FunctionCx<'a> {
 }
 
 impl<'a> PackageCx<'a> {
+    /// The packages of the run whose files hold a word, imported or not, in the order of
+    /// [`Summaries::order`]. The only way for a rule to code that its package does not import: what
+    /// was looked for is a part of what its answer depends on.
+    pub fn packages_with(&self, word: Symbol) -> impl Iterator<Item = PackageId> {
+        self.asked.insert(word);
+        let index = self.index;
+        let packages = self.summaries.order().iter().copied();
+        packages.filter(move |&package| index.mentions(package, word))
+    }
+
     /// A finding of this rule, with the severity and confidence of its page: its labels, its
     /// reasons and a defect other than the primary place are for the check to fill in.
     pub fn finding(&self, primary: Location, label: &str, message: String) -> Finding {

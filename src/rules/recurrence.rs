@@ -108,11 +108,7 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
     let mut uses = Uses::default();
     let name = func.name.as_str();
     let own = func.id.package;
-    cx.asked.insert(func.name);
-    for &package in cx.summaries.order() {
-        if !cx.index.mentions(package, func.name) {
-            continue;
-        }
+    for package in cx.packages_with(func.name) {
         if package != own && !sees(cx.index, package, own) && func.receiver.is_none() {
             continue;
         }

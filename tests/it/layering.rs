@@ -167,6 +167,20 @@ fn rooms_are_declared_in_order_and_the_documentation_lists_them() {
     assert_eq!(documented, declared, "docs/ARCHITECTURE.md");
 }
 
+/// What may see all packages of a run: a rule that asks whether a package is part of it, and
+/// `PackageCx::packages_with`, which says what it looks for.
+const SEEING_ALL: [&str; 2] = ["rules/part_not_ended/lent.rs", "rules.rs"];
+
+#[test]
+fn rules_say_what_they_look_for_elsewhere() {
+    let seeing: Vec<String> = sources()
+        .into_iter()
+        .filter(|source| source.room == "rules" && source.text.contains(".order()"))
+        .map(|source| source.path.display().to_string())
+        .collect();
+    assert_eq!(seeing, SEEING_ALL);
+}
+
 #[test]
 fn files_are_short_and_code_is_safe() {
     for source in sources() {

@@ -15,7 +15,7 @@ use crate::rules::filter::{FilterFacts, Given, StateUse, StateWrite};
 use crate::rules::scene::holds_any;
 use crate::source::Location;
 use crate::summary::{Act, At, Function, Mode, Place, Root};
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 pub fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     // What a test puts together is no server's chain.
@@ -121,7 +121,7 @@ fn caller_of(cx: &FunctionCx<'_>, chain: &Chain, inner: usize, func: FuncId) -> 
 /// A call in a function of the run that has a request, which gives a literal with a context to a
 /// function that runs it in a goroutine and may leave that behind.
 fn left_by_handlers(cx: &FunctionCx<'_>) -> Option<Left> {
-    for &package in cx.summaries().order() {
+    for package in cx.package.packages_with(Symbol::new("Request")) {
         for func in &cx.index().package(package).funcs {
             let cx = FunctionCx { func: func.id, ..*cx };
             if cx.index().is_in_test_file(func.id) || !holds_any(&cx, &["http.Request"]) {
