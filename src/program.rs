@@ -55,7 +55,8 @@ pub struct Program {
     pub methods: FxHashMap<(NamedId, NameId), FuncId>,
     /// The methods by name, in order of source.
     pub methods_by_name: FxHashMap<NameId, Vec<FuncId>>,
-    /// The declared functions and methods, in order of source.
+    /// The declared functions and methods, in order of source, and behind them the outermost
+    /// function literals of initialisers.
     pub declared: Vec<FuncId>,
     name_ids: FxHashMap<Symbol, NameId>,
 }
@@ -119,7 +120,7 @@ impl Program {
         self.name_ids.get(&Symbol::new(name)).copied()
     }
 
-    /// The declared functions that an exploration can start from: those that start goroutines,
+    /// The functions of `declared` that an exploration can start from: those that start goroutines,
     /// make channels or lock, and those that begin in a state that is known.
     pub fn roots(&self) -> impl Iterator<Item = FuncId> {
         self.declared.iter().copied().filter(|&id| {

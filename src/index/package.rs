@@ -27,7 +27,8 @@ pub struct Package {
     pub(super) under_test: Option<PackageId>,
     /// What is declared at package level, functions included and methods not, in order.
     pub objects: Vec<Object>,
-    /// The declared functions and methods, in order.
+    /// The functions and methods of each file, in order, and behind them the outermost function
+    /// literals of its variables.
     pub funcs: Vec<Func>,
     /// The specifications of variables, constants and types, in order.
     pub specs: Vec<Spec>,
@@ -104,7 +105,8 @@ pub enum ObjectKind {
     Func(FuncId),
 }
 
-/// A declared function or method.
+/// A declared function or method, or an outermost function literal of a package variable, which
+/// nothing names.
 #[derive(Debug)]
 pub struct Func {
     /// Its number.
@@ -113,8 +115,10 @@ pub struct Func {
     pub file: FileId,
     /// Its declaration, a [`DeclKind::Func`].
     pub decl: DeclId,
-    /// Its name; may be `_` or `init`.
+    /// Its name; may be `_` or `init`. Of a literal the name of the variable.
     pub name: Symbol,
+    /// Whether it is such a literal: nobody calls it by name, and who runs it is not known.
+    pub literal: bool,
     /// Its receiver.
     pub receiver: Option<Receiver>,
     /// Package, type of the receiver and name.
@@ -229,9 +233,27 @@ impl Package {
                 self.declare(kind, file_id, (decl, spec, place as u32), *name);
             }
         }
+        for (decl, func) in file.initial_literals() {
+            self.add_func(file_id, file, decl, func, true);
+        }
     }
 
     fn declare_func(&mut self, file_id: FileId, file: &File, decl: DeclId, func: &FuncDecl) {
+        let id = self.add_func(file_id, file, decl, func, false);
+        // `init` cannot be referred to, and there may be many.
+        if func.receiver.is_none() && func.name.name.as_str() != "init" {
+            self.declare(ObjectKind::Func(id), file_id, (decl, None, 0), func.name);
+        }
+    }
+
+    fn add_func(
+        &mut self,
+        file_id: FileId,
+        file: &File,
+        decl: DeclId,
+        func: &FuncDecl,
+        literal: bool,
+    ) -> FuncId {
         let id = FuncId { package: self.id, index: self.funcs.len() as u32 };
         let receiver = func.receiver.as_ref().map(|param| receiver(file, param.ty));
         self.funcs.push(Func {
@@ -245,13 +267,11 @@ impl Package {
                 receiver: receiver.map(|receiver| receiver.name),
                 name: func.name.name,
             },
+            literal,
             ty: OnceLock::new(),
             body: OnceLock::new(),
         });
-        // `init` cannot be referred to, and there may be many.
-        if receiver.is_none() && func.name.name.as_str() != "init" {
-            self.declare(ObjectKind::Func(id), file_id, (decl, None, 0), func.name);
-        }
+        id
     }
 
     fn declare(

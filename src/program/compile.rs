@@ -271,11 +271,14 @@ impl<'a> Compiler<'a> {
     ) -> FuncId {
         let id = self.new_func(span, Symbol::new(""));
         self.open(id);
-        self.frame().func.name = format!("var {name}");
+        self.frame().func.name = name.to_string();
         let count = values(self);
         self.frame().func.results = vec![TypeId::UNKNOWN; count as usize];
         self.emit(Op::Return(count), span);
         self.close();
+        let literals = self.out.funcs.iter().zip(0..).skip(id.0 as usize);
+        let outermost = literals.filter(|(func, _)| func.parent == Some(id));
+        self.out.declared.extend(outermost.map(|(_, place)| FuncId(place)));
         id
     }
 

@@ -104,8 +104,11 @@ fn traits(program: &mut Program) {
         program.funcs[id].traits = own;
     }
     // A literal's root belongs to the function that it stands in: children come after parents.
+    let ends: FxHashSet<FuncId> = program.declared.iter().copied().collect();
     for id in (0..program.funcs.len()).rev() {
-        if let Some(parent) = program.funcs[id].parent {
+        if let Some(parent) = program.funcs[id].parent
+            && !ends.contains(&FuncId(id as u32))
+        {
             let root = program.funcs[id].traits.root;
             program.funcs[parent.0 as usize].traits.root |= root;
         }

@@ -18,6 +18,7 @@ mod leaver;
 mod left_locked;
 mod miscounted;
 mod nilled;
+mod recipient;
 mod runs;
 mod sibling;
 mod skipped;
@@ -46,6 +47,7 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     let groups = Groups::of(package);
     leaver::check(&groups, findings);
     sibling::check(&groups, findings);
+    recipient::check(&groups, findings);
     consumer::check(&groups, findings);
     each_function(package, &["make(chan"], |scene| unshared::check(scene, findings));
 }
@@ -107,7 +109,8 @@ fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(
 
 /// Whether the function belongs to a test, which ends soon after what went wrong in it.
 fn is_test(scene: &Scene<'_>) -> bool {
-    scene.file.imports.iter().any(|import| import.path.as_str() == "testing")
+    scene.cx.index().is_in_test_file(scene.cx.func)
+        || scene.file.imports.iter().any(|import| import.path.as_str() == "testing")
 }
 
 /// The confidence of a form that looks at more than one function: a program's own goroutines mostly

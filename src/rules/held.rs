@@ -264,6 +264,6 @@ pub fn request<'h>(
 pub fn runs_process_or_test(cx: &FunctionCx<'_>) -> bool {
     let name = cx.declared().name.as_str();
     cx.declared().receiver.is_none() && matches!(name, "main" | "init")
+        || cx.index().is_in_test_file(cx.func)
         || cx.file().imports.iter().any(|import| import.path.as_str() == "testing")
-        || cx.file().package.is_some_and(|package| package.name.as_str().ends_with("_test"))
 }

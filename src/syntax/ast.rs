@@ -37,6 +37,10 @@ pub struct File {
     pub decls: Vec<Decl>,
     /// Those of `decls` that stand at file level, in order of source.
     pub top_level: Vec<DeclId>,
+    /// The outermost function literals of the initial values of package variables, in order: each
+    /// a [`DeclKind::Func`] of its own with the variable's name, since nobody else runs what a
+    /// command's or handler's table holds.
+    pub literals: Vec<DeclId>,
     /// All comments, in order.
     pub comments: Vec<Span>,
     /// What could not be parsed, in order. Each has a missing node in its place, or text that
@@ -674,7 +678,19 @@ impl File {
 
     /// The declared functions and methods of the file, in order of source.
     pub fn funcs(&self) -> impl Iterator<Item = (DeclId, &FuncDecl)> {
-        self.top_level.iter().filter_map(|&id| match &self.decl(id).kind {
+        self.functions(&self.top_level)
+    }
+
+    /// The outermost function literals of package variables: see [`File::literals`].
+    pub fn initial_literals(&self) -> impl Iterator<Item = (DeclId, &FuncDecl)> {
+        self.functions(&self.literals)
+    }
+
+    fn functions<'f>(
+        &'f self,
+        among: &'f [DeclId],
+    ) -> impl Iterator<Item = (DeclId, &'f FuncDecl)> {
+        among.iter().filter_map(|&id| match &self.decl(id).kind {
             DeclKind::Func(func) => Some((id, func)),
             _ => None,
         })

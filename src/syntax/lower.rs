@@ -43,6 +43,10 @@ pub(super) struct Lowering<'s> {
     pub(super) imports: Vec<Import>,
     pub(super) decls: Vec<Decl>,
     pub(super) top_level: Vec<DeclId>,
+    /// The function literals met since the last declared function: in the end those of package
+    /// variables, inner ones before those around them.
+    loose_literals: Vec<ExprId>,
+    literals: Vec<DeclId>,
     pub(super) comments: Vec<Span>,
     pub(super) errors: Vec<SyntaxError>,
     exprs: Vec<Expr>,
@@ -100,6 +104,8 @@ impl<'s> Lowering<'s> {
             imports: Vec::new(),
             decls: Vec::new(),
             top_level: Vec::new(),
+            loose_literals: Vec::new(),
+            literals: Vec::new(),
             comments: Vec::new(),
             errors: Vec::new(),
             exprs: Vec::with_capacity(bytes.len() / 8),
@@ -310,8 +316,12 @@ impl<'s> Lowering<'s> {
     }
 
     fn alloc_expr(&mut self, kind: ExprKind, span: Span) -> ExprId {
+        let id = ExprId(self.exprs.len() as u32);
+        if let ExprKind::FuncLit(_) = kind {
+            self.loose_literals.push(id);
+        }
         self.exprs.push(Expr { kind, span });
-        ExprId(self.exprs.len() as u32 - 1)
+        id
     }
 
     fn alloc_stmt(&mut self, kind: StmtKind, span: Span) -> StmtId {
@@ -378,6 +388,7 @@ impl<'s> Lowering<'s> {
             imports: self.imports,
             decls: self.decls,
             top_level: self.top_level,
+            literals: self.literals,
             comments: self.comments,
             errors: self.errors,
             generated,

@@ -8,7 +8,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, ObjectId, ObjectKind, Type};
+use crate::index::{
+    Builtin, Callee, Def, FuncId, LocalId, LocalKind, ObjectId, ObjectKind, QualifiedName, Type,
+};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
@@ -62,7 +64,12 @@ pub(super) struct Group {
     pub ops: Vec<Op>,
     /// Whether code that is not seen may use it too.
     pub open: bool,
+    /// The functions and methods outside of the package that are given it, and as which argument.
+    pub recipients: Vec<Recipient>,
 }
+
+/// An argument of a function or method that is not the package's own.
+pub(super) type Recipient = (QualifiedName, u32);
 
 /// All channels of a package.
 pub(super) struct Groups<'a> {
@@ -93,6 +100,7 @@ impl<'a> Groups<'a> {
             names: Vec::new(),
             parents: Vec::new(),
             open: Vec::new(),
+            given: Vec::new(),
             found: Vec::new(),
         };
         for scene in 0..scenes.len() {
@@ -137,6 +145,8 @@ struct Builder<'b, 'a> {
     names: Vec<Name>,
     parents: Vec<u32>,
     open: Vec<bool>,
+    /// What is given away, and to whom.
+    given: Vec<(u32, Recipient)>,
     /// Operations by what they are done to, and how many channels deep that is.
     found: Vec<(u32, u32, Op)>,
 }
@@ -567,14 +577,21 @@ impl Builder<'_, '_> {
                 }
             }
             callee => {
-                let notify = callee.qualified(scene.cx.index()).is_some_and(|name| {
+                let name = callee.qualified(scene.cx.index());
+                let notify = name.is_some_and(|name| {
                     (name.path.as_str(), name.name.as_str()) == ("os/signal", "Notify")
                 });
                 for (index, &arg) in args.iter().enumerate() {
                     if notify && index == 0 {
                         self.operate(Act::Notify, Node::Expr(call), arg);
-                    } else {
-                        self.assign(None, arg);
+                        continue;
+                    }
+                    self.assign(None, arg);
+                    if let Some(name) = name
+                        && self.carries(arg)
+                        && let Value::Name(number) = self.value(arg)
+                    {
+                        self.given.push((number, (name, index as u32)));
                     }
                 }
             }
@@ -643,10 +660,18 @@ impl Builder<'_, '_> {
         let mut places: FxHashMap<(u32, u32), usize> = FxHashMap::default();
         let mut groups: Vec<Group> = Vec::new();
         let mut by_expr = FxHashMap::default();
+        let mut recipients: FxHashMap<u32, Vec<Recipient>> = FxHashMap::default();
+        for &(number, recipient) in &self.given {
+            recipients.entry(self.root(number)).or_default().push(recipient);
+        }
         for (number, depth, op) in &self.found {
             let root = self.root(*number);
             let place = *places.entry((root, *depth)).or_insert_with(|| {
-                groups.push(Group { ops: Vec::new(), open: self.open[root as usize] });
+                groups.push(Group {
+                    ops: Vec::new(),
+                    open: self.open[root as usize],
+                    recipients: recipients.remove(&root).unwrap_or_default(),
+                });
                 groups.len() - 1
             });
             groups[place].ops.push(*op);

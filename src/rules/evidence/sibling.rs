@@ -75,7 +75,7 @@ fn is_cancel(ty: &Type) -> bool {
     ["CancelFunc", "CancelCauseFunc"].into_iter().any(|name| ty.is_named("context", name))
 }
 
-fn is_candidate(groups: &Groups<'_>, group: &Group, bare: &Op) -> bool {
+pub(super) fn is_candidate(groups: &Groups<'_>, group: &Group, bare: &Op) -> bool {
     let scene = &groups.scenes[bare.scene];
     let looped = !loops_around(scene, bare.node).is_empty();
     let roomy = group.ops.iter().any(|op| matches!(op.act, Act::Make(size) if size != Some(0)));
@@ -108,7 +108,7 @@ fn in_arm(groups: &Groups<'_>, op: &Op) -> bool {
 
 /// Whether a send is reached from an arm that has come to an end: a last word, which may be agreed
 /// on.
-fn is_last_word(groups: &Groups<'_>, bare: &Op) -> bool {
+pub(super) fn is_last_word(groups: &Groups<'_>, bare: &Op) -> bool {
     let scene = &groups.scenes[bare.scene];
     let Some(graph) = scene.graph(bare.literal) else { return true };
     let Some(send) = scene.step_of(&graph, bare.node) else { return true };
@@ -161,21 +161,31 @@ fn sibling<'g>(
     let scene = &groups.scenes[bare.scene];
     let text = scene.text(bare.channel);
     group.ops.iter().filter(|op| op.act == Act::Send && op.same_body(bare)).find_map(|op| {
-        let (select, place) = op.select?;
         if scene.text(op.channel) != text {
             return None;
         }
-        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
-        if clauses.iter().any(|clause| clause.comm.is_none()) {
-            return None;
-        }
-        clauses.iter().enumerate().find_map(|(index, clause)| {
-            let comm = clause.comm.filter(|_| index as u32 != place)?;
-            let channel = scene.file.unparen(Step::Comm(comm).received_from(scene.file)?);
-            let ends =
-                stays_ready(groups, bare.scene, channel) && is_known_at(scene, channel, bare);
-            ends.then_some((op, comm, channel))
-        })
+        let (comm, channel) = guard(groups, op, |channel| is_known_at(scene, channel, bare))?;
+        Some((op, comm, channel))
+    })
+}
+
+/// The arm with which a send gives up, and what it receives from: one that stays ready, and that
+/// counts.
+pub(super) fn guard(
+    groups: &Groups<'_>,
+    send: &Op,
+    counts: impl Fn(ExprId) -> bool,
+) -> Option<(StmtId, ExprId)> {
+    let scene = &groups.scenes[send.scene];
+    let (select, place) = send.select?;
+    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
+    if clauses.iter().any(|clause| clause.comm.is_none()) {
+        return None;
+    }
+    clauses.iter().enumerate().find_map(|(index, clause)| {
+        let comm = clause.comm.filter(|_| index as u32 != place)?;
+        let channel = scene.file.unparen(Step::Comm(comm).received_from(scene.file)?);
+        (stays_ready(groups, send.scene, channel) && counts(channel)).then_some((comm, channel))
     })
 }
 

@@ -19,7 +19,8 @@ pub struct Text<'f> {
 impl<'f> Text<'f> {
     /// The function around `at`.
     pub fn around(file: &'f File, at: Span) -> Option<Text<'f>> {
-        let (_, func) = file.funcs().find(|(id, _)| file.decl(*id).span.contains(at))?;
+        let mut functions = file.funcs().chain(file.initial_literals());
+        let (_, func) = functions.find(|(id, _)| file.decl(*id).span.contains(at))?;
         let Body::Parsed(declared) = file.body(func) else { return None };
         let parents = file.parents(Node::Stmt(declared));
         let mut text = Text { file, signature: &func.signature, body: declared, parents, declared };

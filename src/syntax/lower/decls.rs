@@ -7,15 +7,18 @@ use crate::syntax::ast::BodyState;
 use crate::syntax::lower::kinds::Kind;
 use crate::syntax::lower::{Children, Item, Lowering, Value};
 use crate::syntax::{
-    ConstSpec, Decl, DeclId, DeclKind, FuncDecl, Ident, Import, SyntaxError, TypeParam, TypeSpec,
-    ValueSpec,
+    ConstSpec, Decl, DeclId, DeclKind, Expr, ExprKind, FuncDecl, Ident, Import, SyntaxError,
+    TypeParam, TypeSpec, ValueSpec,
 };
 
 impl Lowering<'_> {
     pub(super) fn top_level(&mut self, items: Drain<'_, Item>) {
         for item in items {
             match item.value {
-                Value::Decls(decls) => self.top_level.extend(decls),
+                Value::Decls(decls) => {
+                    self.top_level.extend(&decls);
+                    decls.iter().for_each(|&decl| self.declare_literals(decl));
+                }
                 Value::Stmt(_) if item.kind != Kind::EmptyStatement => {
                     let word = self.first_word(item.span);
                     let message = format!("syntax error: `{word}` outside of any declaration");
@@ -23,6 +26,39 @@ impl Lowering<'_> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Makes functions of the outermost literals of a variable's specification.
+    fn declare_literals(&mut self, decl: DeclId) {
+        let Decl { kind: DeclKind::Var(spec), span } = &self.decls[decl.0 as usize] else { return };
+        let Some(first) = spec.names.first().copied() else { return };
+        let within = *span;
+        let mut outermost: Vec<Decl> = Vec::new();
+        // What stands around a literal was met after it.
+        for &literal in self.loose_literals.iter().rev() {
+            let Expr { kind: ExprKind::FuncLit(literal), span } = &self.exprs[literal.0 as usize]
+            else {
+                continue;
+            };
+            let inside = outermost.last().is_some_and(|around| around.span.contains(*span));
+            if inside || !within.contains(*span) {
+                continue;
+            }
+            // The literal has no name: the keyword stands where one would.
+            let keyword = Span::new(span.start, literal.signature.span.start);
+            let func = FuncDecl {
+                name: Ident { name: first.name, span: keyword },
+                receiver: None,
+                type_params: Box::default(),
+                signature: literal.signature.clone(),
+                body: BodyState::Parsed(literal.body),
+            };
+            outermost.push(Decl { kind: DeclKind::Func(func), span: *span });
+        }
+        for literal in outermost.into_iter().rev() {
+            let id = self.alloc_decl(literal);
+            self.literals.push(id);
         }
     }
 
@@ -137,6 +173,7 @@ impl Lowering<'_> {
             None => BodyState::External,
             Some(item) => BodyState::Parsed(self.stmt(item)),
         };
+        self.loose_literals.retain(|literal| !span.contains(self.exprs[literal.0 as usize].span));
         let kind = DeclKind::Func(FuncDecl { name, receiver, type_params, signature, body });
         Value::Decls(Box::new([self.alloc_decl(Decl { kind, span })]))
     }
