@@ -58,6 +58,9 @@ pub struct Program {
     /// The declared functions and methods, in order of source, and behind them the outermost
     /// function literals of initialisers.
     pub declared: Vec<FuncId>,
+    /// The function literals that are handed to code that may run them at any time: returned, kept
+    /// in a composite literal, field or variable of the package, given to a call.
+    pub handed: Vec<FuncId>,
     name_ids: FxHashMap<Symbol, NameId>,
 }
 
@@ -76,6 +79,7 @@ pub fn compile(files: &[Source<'_>], environment: &dyn Environment) -> Program {
         methods: output.methods,
         methods_by_name: FxHashMap::default(),
         declared: output.declared,
+        handed: Vec::new(),
     };
     for &id in &program.declared {
         let func = &program.funcs[id.0 as usize];
@@ -120,10 +124,10 @@ impl Program {
         self.name_ids.get(&Symbol::new(name)).copied()
     }
 
-    /// The functions of `declared` that an exploration can start from: those that start goroutines,
-    /// make channels or lock, and those that begin in a state that is known.
+    /// The functions that an exploration can start from: those that start goroutines, make channels
+    /// or lock, and those that begin in a state that is known.
     pub fn roots(&self) -> impl Iterator<Item = FuncId> {
-        self.declared.iter().copied().filter(|&id| {
+        self.declared.iter().chain(&self.handed).copied().filter(|&id| {
             let traits = self.func(id).traits;
             traits.root || traits.synchronises && self.is_entry(id)
         })

@@ -164,7 +164,8 @@ impl Search<'_> {
         }
     }
 
-    /// The state in which the root begins, with parameters of which nothing is known.
+    /// The state in which the root begins, with parameters and captured variables of which nothing
+    /// is known.
     fn first(&mut self) -> State {
         let mut state = State::default();
         let func = self.machine.program.func(self.root.func);
@@ -172,6 +173,13 @@ impl Search<'_> {
         for &slot in func.receiver.iter().chain(&func.params) {
             let ty = func.vars[slot.0 as usize].ty;
             frame.values[slot.0 as usize] = self.machine.symbolic(&mut state, ty);
+        }
+        // What a literal captures, others have too.
+        for &(_, slot) in &func.captures {
+            let ty = func.vars[slot.0 as usize].ty;
+            let value = self.machine.symbolic(&mut state, ty);
+            let cell = state.add_external(Object::Cell(value));
+            frame.values[slot.0 as usize] = Value::Ref(cell);
         }
         state.processes.push(Rc::new(Process {
             id: GoroutineId(0),

@@ -17,6 +17,7 @@ pub(super) fn complete(program: &mut Program) {
         program.funcs[id].live = live;
         program.funcs[id].joins = joins;
     }
+    program.handed = handed(program);
 }
 
 /// Per instruction the variables that are read after it begins.
@@ -201,6 +202,54 @@ fn own_traits(program: &Program, func: &Func) -> Traits {
         }
     }
     traits
+}
+
+/// The literals that code which is not seen may run: what is done with each right where it stands
+/// tells. One that is bound to a variable, called, deferred or started runs as its function says.
+fn handed(program: &Program) -> Vec<FuncId> {
+    let mut handed = Vec::new();
+    for func in &program.funcs {
+        for (at, op) in func.code.iter().enumerate() {
+            if let Op::Closure(literal) = *op
+                && is_handed(func, at)
+            {
+                handed.push(literal);
+            }
+        }
+    }
+    handed
+}
+
+/// Whether the value that the instruction at `at` pushes is given to somebody.
+fn is_handed(func: &Func, at: usize) -> bool {
+    let mut above = 0;
+    for op in &func.code[at + 1..] {
+        let taken = match *op {
+            Op::MakeStruct { .. } => return true,
+            Op::Jump(_) | Op::Branch { .. } | Op::Select(_) => return false,
+            op => match op.stack_effect() {
+                Some((pops, pushes)) if pops <= above => {
+                    above = above - pops + pushes;
+                    continue;
+                }
+                Some(_) => op,
+                None => return false,
+            },
+        };
+        return match taken {
+            // What is called lies below the arguments.
+            Op::Call { args, .. } | Op::Go { args, .. } | Op::Defer { args, .. } => {
+                above < args as usize
+            }
+            Op::CallMethod { .. } | Op::CallExternal { .. } | Op::Return(_) | Op::Convert(_) => {
+                true
+            }
+            Op::MakeSlice { .. } | Op::MakeMap { .. } | Op::Append { .. } => true,
+            Op::StoreField(_) | Op::StoreGlobal(_) | Op::StoreIndex => true,
+            _ => false,
+        };
+    }
+    false
 }
 
 /// Whether the call at `at` calls a declared function or a literal on the spot: the value that it

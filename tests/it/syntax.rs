@@ -270,6 +270,22 @@ fn generated_files_say_so_before_the_package_clause() {
 }
 
 #[test]
+fn the_outermost_literals_of_package_variables_are_functions_too() {
+    let text = "package p\nvar a, b = func() { _ = func() {} }, T{f: func(x int) {}}\n\
+                func f() { _ = func() {} }\nvar _ = g(func() { var v = func() {} })\n";
+    let file = syntax::parse(SourceText::new(text.as_bytes().to_vec()));
+    let literals: Vec<String> = file
+        .initial_literals()
+        .map(|(id, func)| format!("{}: {}", func.name.name, file.source.text(file.decl(id).span)))
+        .collect();
+    assert_eq!(
+        literals,
+        ["a: func() { _ = func() {} }", "b: func(x int) {}", "_: func() { var v = func() {} }",]
+    );
+    assert_eq!(file.funcs().count(), 1);
+}
+
+#[test]
 fn declarations_without_bodies() {
     let printed = |text: &str| {
         syntax::print(&syntax::parse_declarations(SourceText::new(text.as_bytes().to_vec())))

@@ -7,8 +7,8 @@ use crate::syntax::ast::BodyState;
 use crate::syntax::lower::kinds::Kind;
 use crate::syntax::lower::{Children, Item, Lowering, Value};
 use crate::syntax::{
-    ConstSpec, Decl, DeclId, DeclKind, Expr, ExprKind, FuncDecl, Ident, Import, SyntaxError,
-    TypeParam, TypeSpec, ValueSpec,
+    ConstSpec, Decl, DeclId, DeclKind, Expr, ExprKind, FuncDecl, Ident, Import, Symbol,
+    SyntaxError, TypeParam, TypeSpec, ValueSpec,
 };
 
 impl Lowering<'_> {
@@ -31,8 +31,13 @@ impl Lowering<'_> {
 
     /// Makes functions of the outermost literals of a variable's specification.
     fn declare_literals(&mut self, decl: DeclId) {
+        if self.loose_literals.is_empty() {
+            return;
+        }
         let Decl { kind: DeclKind::Var(spec), span } = &self.decls[decl.0 as usize] else { return };
-        let Some(first) = spec.names.first().copied() else { return };
+        let Some(&first) = spec.names.first() else { return };
+        let ends = spec.values.iter().map(|&value| self.exprs[value.0 as usize].span.end);
+        let named: Vec<(u32, Symbol)> = ends.zip(spec.names.iter().map(|it| it.name)).collect();
         let within = *span;
         let mut outermost: Vec<Decl> = Vec::new();
         // What stands around a literal was met after it.
@@ -45,10 +50,13 @@ impl Lowering<'_> {
             if inside || !within.contains(*span) {
                 continue;
             }
+            // A call with several results has one value and several names.
+            let of_value = named.iter().find(|(end, _)| span.end <= *end);
+            let name = of_value.map_or(first.name, |&(_, name)| name);
             // The literal has no name: the keyword stands where one would.
             let keyword = Span::new(span.start, literal.signature.span.start);
             let func = FuncDecl {
-                name: Ident { name: first.name, span: keyword },
+                name: Ident { name, span: keyword },
                 receiver: None,
                 type_params: Box::default(),
                 signature: literal.signature.clone(),
