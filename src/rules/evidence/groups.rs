@@ -14,7 +14,9 @@ use crate::index::{
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
-use crate::syntax::{DeclKind, Element, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{
+    ChanDir, DeclKind, Element, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp,
+};
 
 /// Something that can hold a channel, or values that hold channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +66,8 @@ pub(super) struct Group {
     pub ops: Vec<Op>,
     /// Whether code that is not seen may use it too.
     pub open: bool,
-    /// The functions and methods outside of the package that are given it, and as which argument.
+    /// The functions and methods outside of the package that are given it to receive from, and as
+    /// which argument.
     pub recipients: Vec<Recipient>,
 }
 
@@ -589,6 +592,7 @@ impl Builder<'_, '_> {
                     self.assign(None, arg);
                     if let Some(name) = name
                         && self.carries(arg)
+                        && !self.only_sends(call, index)
                         && let Value::Name(number) = self.value(arg)
                     {
                         self.given.push((number, (name, index as u32)));
@@ -596,6 +600,16 @@ impl Builder<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether a parameter of what a call calls is a channel that can only be sent on.
+    fn only_sends(&self, call: ExprId, index: usize) -> bool {
+        let scene = &self.scenes[self.scene];
+        let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
+        let Type::Func(signature) = scene.info.type_of(callee) else { return false };
+        signature.params.get(index).is_some_and(|param| {
+            matches!(scene.cx.index().underlying(param), Type::Chan(ChanDir::Send, _))
+        })
     }
 
     /// The parameter of a function of the package; `None` if that is not known. One without a name
