@@ -179,7 +179,7 @@ impl Run<'_> {
             }
         };
         explorer
-            .roots(&|file| reported.contains(&file))
+            .roots(&|file| reported.contains(&file), &|file| self.snapshot.file(file).test)
             .into_par_iter()
             .filter(|_| !self.progress.is_unwanted())
             .map(|root| {

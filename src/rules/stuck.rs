@@ -76,9 +76,18 @@ impl<'a> Explorer<'a> {
         Explorer { files, program, brief }
     }
 
-    /// The functions of these files that an exploration starts from.
-    pub fn roots(&self, wanted: &dyn Fn(FileId) -> bool) -> Vec<FuncId> {
-        self.program.roots().filter(|&root| wanted(self.program.func(root).file)).collect()
+    /// The functions of these files that an exploration starts from. `test` says which of them are
+    /// of tests: what a test hands to others may be meant to panic, or runs in a time of its own.
+    pub fn roots(
+        &self,
+        wanted: &dyn Fn(FileId) -> bool,
+        test: &dyn Fn(FileId) -> bool,
+    ) -> Vec<FuncId> {
+        let is_root = |root: &FuncId| {
+            let file = self.program.func(*root).file;
+            wanted(file) && !(test(file) && self.program.handed.contains(root))
+        };
+        self.program.roots().filter(is_root).collect()
     }
 
     /// The file of a root.
