@@ -75,8 +75,8 @@ pub struct Index<'s> {
 }
 
 /// Whether a byte can be one of a name.
-fn is_of_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+pub fn is_of_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80
 }
 
 /// The trees of the files of a run. Asked while others wait for the answer: whoever gives it takes
@@ -138,7 +138,7 @@ impl<'s> Index<'s> {
         let name = name.as_str().as_bytes();
         self.snapshot.package(package).files.iter().any(|file| {
             let text = self.snapshot.files[file.0 as usize].text.bytes();
-            let is_part = |at: usize| text.get(at).is_some_and(|&byte| is_of_word(byte));
+            let is_part = |at: usize| text.get(at).is_some_and(is_of_word);
             memchr::memmem::find_iter(text, name)
                 .any(|at| !(is_part(at + name.len()) || at > 0 && is_part(at - 1)))
         })

@@ -55,12 +55,9 @@ pub struct Program {
     pub methods: FxHashMap<(NamedId, NameId), FuncId>,
     /// The methods by name, in order of source.
     pub methods_by_name: FxHashMap<NameId, Vec<FuncId>>,
-    /// The declared functions and methods, in order of source, and behind them the outermost
-    /// function literals of initialisers.
-    pub declared: Vec<FuncId>,
-    /// The function literals that are handed to code that may run them at any time: returned, kept
-    /// in a composite literal, field or variable of the package, given to a call.
-    pub handed: Vec<FuncId>,
+    /// Where others come in, each once: the declared functions and methods in order of source, the
+    /// outermost function literals of initialisers, and the literals that are handed to others.
+    pub entries: Vec<FuncId>,
     name_ids: FxHashMap<Symbol, NameId>,
 }
 
@@ -78,10 +75,9 @@ pub fn compile(files: &[Source<'_>], environment: &dyn Environment) -> Program {
         texts: output.texts,
         methods: output.methods,
         methods_by_name: FxHashMap::default(),
-        declared: output.declared,
-        handed: Vec::new(),
+        entries: output.entries,
     };
-    for &id in &program.declared {
+    for &id in &program.entries {
         let func = &program.funcs[id.0 as usize];
         if func.receiver.is_some()
             && let Some(&name) = program.name_ids.get(&func.symbol)
@@ -127,7 +123,7 @@ impl Program {
     /// The functions that an exploration can start from: those that start goroutines, make channels
     /// or lock, and those that begin in a state that is known.
     pub fn roots(&self) -> impl Iterator<Item = FuncId> {
-        self.declared.iter().chain(&self.handed).copied().filter(|&id| {
+        self.entries.iter().copied().filter(|&id| {
             let traits = self.func(id).traits;
             traits.root || traits.synchronises && self.is_entry(id)
         })

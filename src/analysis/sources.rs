@@ -47,7 +47,7 @@ impl Sources {
             importers.iter().flat_map(|&from| named.iter().map(move |&path| (from, path)));
         graph.resolve(everywhere.collect());
         graph.grow();
-        graph.remember();
+        graph.remembered.store();
         let (keys, ringed) = keys(&graph.nodes, count as u32);
         let of_importer = |from: Importer| {
             let targets = named.iter().flat_map(|&path| graph.resolved[&(from, path)].iter());
@@ -231,10 +231,6 @@ impl<'r, 'a> Graph<'r, 'a> {
             imports.extend(source.imports.iter().copied().filter(|&path| met.insert(path)));
         }
         Text { own: hasher.finish(), imports }
-    }
-
-    fn remember(&self) {
-        self.remembered.store();
     }
 }
 

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::cache::{Hasher, Key};
+use crate::index::is_of_word;
 use crate::project::{PackageId, Snapshot};
 use crate::source::FileId;
 
@@ -78,6 +79,5 @@ impl<'n> Words<'n> {
 
 /// The names, keywords and numbers in a text, in comments and strings too.
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
-    text.split(move |byte| !is_of_word(byte)).filter(|word| !word.is_empty())
+    text.split(|byte| !is_of_word(byte)).filter(|word| !word.is_empty())
 }

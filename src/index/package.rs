@@ -117,8 +117,6 @@ pub struct Func {
     pub decl: DeclId,
     /// Its name; may be `_` or `init`. Of a literal the name of the variable.
     pub name: Symbol,
-    /// Whether it is such a literal: nobody calls it by name, and who runs it is not known.
-    pub literal: bool,
     /// Its receiver.
     pub receiver: Option<Receiver>,
     /// Package, type of the receiver and name.
@@ -234,26 +232,19 @@ impl Package {
             }
         }
         for (decl, func) in file.initial_literals() {
-            self.add_func(file_id, file, decl, func, true);
+            self.add_func(file_id, file, decl, func);
         }
     }
 
     fn declare_func(&mut self, file_id: FileId, file: &File, decl: DeclId, func: &FuncDecl) {
-        let id = self.add_func(file_id, file, decl, func, false);
+        let id = self.add_func(file_id, file, decl, func);
         // `init` cannot be referred to, and there may be many.
         if func.receiver.is_none() && func.name.name.as_str() != "init" {
             self.declare(ObjectKind::Func(id), file_id, (decl, None, 0), func.name);
         }
     }
 
-    fn add_func(
-        &mut self,
-        file_id: FileId,
-        file: &File,
-        decl: DeclId,
-        func: &FuncDecl,
-        literal: bool,
-    ) -> FuncId {
+    fn add_func(&mut self, file_id: FileId, file: &File, decl: DeclId, func: &FuncDecl) -> FuncId {
         let id = FuncId { package: self.id, index: self.funcs.len() as u32 };
         let receiver = func.receiver.as_ref().map(|param| receiver(file, param.ty));
         self.funcs.push(Func {
@@ -267,7 +258,6 @@ impl Package {
                 receiver: receiver.map(|receiver| receiver.name),
                 name: func.name.name,
             },
-            literal,
             ty: OnceLock::new(),
             body: OnceLock::new(),
         });

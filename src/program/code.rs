@@ -489,6 +489,9 @@ pub struct Traits {
     pub effects: bool,
     /// Calls `recover`.
     pub recovers: bool,
+    /// Is a literal that is handed to code which may run it at any time: returned, kept in a
+    /// composite literal, field or variable of the package, given to a call.
+    pub handed: bool,
 }
 
 /// A package-level variable.

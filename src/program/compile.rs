@@ -40,7 +40,7 @@ pub(super) struct Output {
     pub names: Vec<Symbol>,
     pub texts: Vec<Box<str>>,
     pub methods: FxHashMap<(NamedId, NameId), FuncId>,
-    pub declared: Vec<FuncId>,
+    pub entries: Vec<FuncId>,
 }
 
 /// Compiles all functions and initialisers of a package.
@@ -56,7 +56,7 @@ pub(super) fn package(mut package: Package<'_>) -> Output {
             names: Vec::new(),
             texts: vec![Box::from("")],
             methods: FxHashMap::default(),
-            declared: Vec::new(),
+            entries: Vec::new(),
         },
         name_ids: FxHashMap::default(),
         text_ids: FxHashMap::default(),
@@ -165,7 +165,7 @@ impl<'a> Compiler<'a> {
             for (decl, func) in source.file.funcs() {
                 let id = self.new_func(source.file.decl(decl).span, func.name.name);
                 bodies.push((id, file as u32, decl));
-                self.out.declared.push(id);
+                self.out.entries.push(id);
                 self.header(id, func);
             }
         }
@@ -278,7 +278,7 @@ impl<'a> Compiler<'a> {
         self.close();
         let literals = self.out.funcs.iter().zip(0..).skip(id.0 as usize);
         let outermost = literals.filter(|(func, _)| func.parent == Some(id));
-        self.out.declared.extend(outermost.map(|(_, place)| FuncId(place)));
+        self.out.entries.extend(outermost.map(|(_, place)| FuncId(place)));
         id
     }
 

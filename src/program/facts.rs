@@ -17,7 +17,7 @@ pub(super) fn complete(program: &mut Program) {
         program.funcs[id].live = live;
         program.funcs[id].joins = joins;
     }
-    program.handed = handed(program);
+    hand(program);
 }
 
 /// Per instruction the variables that are read after it begins.
@@ -105,11 +105,8 @@ fn traits(program: &mut Program) {
         program.funcs[id].traits = own;
     }
     // A literal's root belongs to the function that it stands in: children come after parents.
-    let ends: FxHashSet<FuncId> = program.declared.iter().copied().collect();
     for id in (0..program.funcs.len()).rev() {
-        if let Some(parent) = program.funcs[id].parent
-            && !ends.contains(&FuncId(id as u32))
-        {
+        if let Some(parent) = program.funcs[id].parent {
             let root = program.funcs[id].traits.root;
             program.funcs[parent.0 as usize].traits.root |= root;
         }
@@ -204,9 +201,10 @@ fn own_traits(program: &Program, func: &Func) -> Traits {
     traits
 }
 
-/// The literals that code which is not seen may run: what is done with each right where it stands
-/// tells. One that is bound to a variable, called, deferred or started runs as its function says.
-fn handed(program: &Program) -> Vec<FuncId> {
+/// Finds the literals that code which is not seen may run: what is done with each right where it
+/// stands tells. One that is bound to a variable, called, deferred or started runs as its function
+/// says.
+fn hand(program: &mut Program) {
     let mut handed = Vec::new();
     for func in &program.funcs {
         for (at, op) in func.code.iter().enumerate() {
@@ -217,7 +215,13 @@ fn handed(program: &Program) -> Vec<FuncId> {
             }
         }
     }
-    handed
+    let mut known: FxHashSet<FuncId> = program.entries.iter().copied().collect();
+    for literal in handed {
+        program.funcs[literal.0 as usize].traits.handed = true;
+        if known.insert(literal) {
+            program.entries.push(literal);
+        }
+    }
 }
 
 /// Whether the value that the instruction at `at` pushes is given to somebody.

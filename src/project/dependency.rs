@@ -184,7 +184,7 @@ impl Dependencies {
     }
 
     pub fn find(&self, snapshot: &Snapshot, from: Importer, import_path: Symbol) -> Found {
-        if matches!(import_path.as_str(), "C" | "unsafe" | "") {
+        if is_no_package(import_path.as_str()) {
             return None;
         }
         let cell = Arc::clone(lock(&self.found).entry((from, import_path)).or_default());
@@ -321,6 +321,11 @@ impl Dependencies {
         }
         exhausted
     }
+}
+
+/// Whether an import path names nothing that has files: cgo's, the compiler's own, or none.
+pub(super) fn is_no_package(import_path: &str) -> bool {
+    matches!(import_path, "C" | "unsafe" | "")
 }
 
 pub(super) fn bound_note(path: String, message: String) -> Note {

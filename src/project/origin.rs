@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::dependency::{Dependencies, bound_note};
+use super::dependency::{Dependencies, bound_note, is_no_package};
 use super::header;
 use super::path;
 use super::read::{Disk, ReadError};
@@ -99,7 +99,7 @@ impl Snapshot {
     /// The places that decide what `import_path` denotes in a file of `from`, in the order in
     /// which they are tried. Reads the names of files alone.
     pub fn origins(&self, from: Importer, import_path: Symbol) -> Vec<Origin> {
-        if matches!(import_path.as_str(), "C" | "unsafe" | "") {
+        if is_no_package(import_path.as_str()) {
             return Vec::new();
         }
         let known = &self.dependencies;
@@ -195,7 +195,7 @@ impl Dependencies {
 
     /// Notes on the files of an import that are too large; `None` if there are no files.
     fn look_at(&self, from: Importer, import: &str) -> Option<Vec<Note>> {
-        if matches!(import, "C" | "unsafe" | "") {
+        if is_no_package(import) {
             return Some(Vec::new());
         }
         for dir in self.candidates(from, import) {

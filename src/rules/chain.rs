@@ -61,6 +61,20 @@ pub struct Link {
     value: ExprId,
 }
 
+/// Gives each filter of the chains that a function of no test builds (what a test puts together is
+/// no server's chain): the chain, what its filters do, and the filter's place.
+pub fn each_filter(cx: &FunctionCx<'_>, mut each: impl FnMut(&Chain, &[FilterFacts], usize)) {
+    if cx.index().is_in_test_file(cx.func) {
+        return;
+    }
+    for chain in of_function(cx) {
+        let facts = chain.facts(cx);
+        for place in 0..chain.links.len() {
+            each(&chain, &facts, place);
+        }
+    }
+}
+
 /// The chains that a function builds, in order of the source.
 pub fn of_function(cx: &FunctionCx<'_>) -> Vec<Chain> {
     if !holds_any(cx, &["andler", "ServeHTTP", "Use(", "iddleware"]) {

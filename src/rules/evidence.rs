@@ -33,7 +33,7 @@ use crate::diagnostic::{Confidence, Finding};
 use crate::index::{Callee, Def, ObjectKind};
 use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::traffic::loops_around;
-use crate::rules::scene::{Scene, holds_any};
+use crate::rules::scene::{Scene, holds_any, is_beside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Span;
 use crate::syntax::Node;
@@ -107,17 +107,11 @@ fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(
     }
 }
 
-/// Whether the function belongs to a test, which ends soon after what went wrong in it.
-fn is_test(scene: &Scene<'_>) -> bool {
-    scene.cx.index().is_in_test_file(scene.cx.func)
-        || scene.file.imports.iter().any(|import| import.path.as_str() == "testing")
-}
-
 /// The confidence of a form that looks at more than one function: a program's own goroutines mostly
 /// end with the process.
 fn confidence(scene: &Scene<'_>) -> Confidence {
     let package = scene.cx.index().package(scene.cx.package.package).name;
-    match is_test(scene) || package.as_str() == "main" {
+    match is_beside_tests(&scene.cx) || package.as_str() == "main" {
         true => Confidence::Low,
         false => Confidence::Medium,
     }

@@ -12,6 +12,7 @@ use crate::catalog::{Base, Carrier, Context, End, Resource, Versions};
 use crate::flow::Step;
 use crate::index::{Callee, Def, Type};
 use crate::rules::FunctionCx;
+use crate::rules::scene::is_beside_tests;
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Parents, StmtKind, Symbol};
@@ -263,7 +264,5 @@ pub fn request<'h>(
 /// Whether a function is `main` or `init`, whose things end with the process, or belongs to tests.
 pub fn runs_process_or_test(cx: &FunctionCx<'_>) -> bool {
     let name = cx.declared().name.as_str();
-    cx.declared().receiver.is_none() && matches!(name, "main" | "init")
-        || cx.index().is_in_test_file(cx.func)
-        || cx.file().imports.iter().any(|import| import.path.as_str() == "testing")
+    cx.declared().receiver.is_none() && matches!(name, "main" | "init") || is_beside_tests(cx)
 }

@@ -115,7 +115,7 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
         for caller in &cx.index.package(package).funcs {
             let file = cx.index.file_of(caller.id);
             let text = file.source.slice(file.decl(caller.decl).span);
-            if serves_tests_here(cx.index, caller) || !holds(text, name.as_bytes()) {
+            if serves_tests(cx.index, caller.id) || !holds(text, name.as_bytes()) {
                 continue;
             }
             find_uses(cx, func, caller, &mut uses);
@@ -144,10 +144,6 @@ fn is_named_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func) ->
             }
         })
     })
-}
-
-fn serves_tests_here(index: &Index<'_>, func: &Func) -> bool {
-    index.is_in_test_file(func.id) || serves_tests(index, func.id)
 }
 
 fn sees(index: &Index<'_>, package: PackageId, own: PackageId) -> bool {

@@ -41,6 +41,13 @@ pub fn holds_any(cx: &FunctionCx<'_>, words: &[&str]) -> bool {
     std::str::from_utf8(bytes).map_or(true, |text| words.iter().any(|word| text.contains(word)))
 }
 
+/// Whether the function stands in a test's file or in one that imports `testing`: what it starts ends
+/// soon after what went wrong in it.
+pub fn is_beside_tests(cx: &FunctionCx<'_>) -> bool {
+    cx.index().is_in_test_file(cx.func)
+        || cx.file().imports.iter().any(|import| import.path.as_str() == "testing")
+}
+
 /// Whether a function belongs to tests, or to what helps them: its file is a test's, or imports
 /// `testing` and not for a few of its functions alone.
 pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {

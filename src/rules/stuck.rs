@@ -84,8 +84,8 @@ impl<'a> Explorer<'a> {
         test: &dyn Fn(FileId) -> bool,
     ) -> Vec<FuncId> {
         let is_root = |root: &FuncId| {
-            let file = self.program.func(*root).file;
-            wanted(file) && !(test(file) && self.program.handed.contains(root))
+            let func = self.program.func(*root);
+            wanted(func.file) && !(func.traits.handed && test(func.file))
         };
         self.program.roots().filter(is_root).collect()
     }

@@ -17,7 +17,7 @@ fn report(text: &str, closed: bool) -> String {
     assert!(file.errors.is_empty(), "{:?}", file.errors);
     let program = program::compile(&[Source { id: FileId(0), file: &file }], &NothingKnown);
     let func = program
-        .declared
+        .entries
         .iter()
         .copied()
         .find(|&id| program.func(id).symbol.as_str() == "f")

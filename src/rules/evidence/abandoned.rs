@@ -15,8 +15,8 @@ use crate::rules::evidence::traffic::{
     Channel, Deed, MANY, Made, Volume, body_of, loops_around, made_channels, mentions_any,
     received_from,
 };
-use crate::rules::evidence::{ends_process, first_line, is_test};
-use crate::rules::scene::Scene;
+use crate::rules::evidence::{ends_process, first_line};
+use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::{Location, Span};
 use crate::summary::{At, BodyId};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
@@ -504,7 +504,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         // A program's own functions mostly end with the process.
         let package = cx.index().package(cx.package.package).name;
         let brief = package.as_str() == "main" && self.channel.owner == BodyId::OWN;
-        finding.confidence = match is_test(scene) || brief {
+        finding.confidence = match is_beside_tests(&scene.cx) || brief {
             true => Confidence::Low,
             false => Confidence::Medium,
         };

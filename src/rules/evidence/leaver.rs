@@ -357,9 +357,7 @@ fn closes_within(scene: &Scene<'_>, op: &Op, clause: Span) -> bool {
 /// or what a call or parameter gives to tell of an end.
 pub(super) fn stays_ready(groups: &Groups<'_>, scene: usize, channel: ExprId) -> bool {
     let at = &groups.scenes[scene];
-    if let Some((_, name)) = at.method_call(channel)
-        && name.name.as_str() == "Done"
-    {
+    if is_done(at, channel) {
         return true;
     }
     let ty = at.cx.index().underlying(at.info.type_of(channel));
@@ -376,6 +374,11 @@ pub(super) fn stays_ready(groups: &Groups<'_>, scene: usize, channel: ExprId) ->
     let Some(group) = groups.of_expr(scene, channel) else { return false };
     let any = |act: Act| group.ops.iter().any(|op| op.act == act);
     !any(Act::Send) && !any(Act::Notify) && (any(Act::Close) || group.open && signal)
+}
+
+/// Whether a channel is what a method `Done` gives: a context's.
+pub(super) fn is_done(scene: &Scene<'_>, channel: ExprId) -> bool {
+    scene.method_call(channel).is_some_and(|(_, name)| name.name.as_str() == "Done")
 }
 
 /// Whether a lock is taken before a node and not given back before it, in order of text.

@@ -9,8 +9,8 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
 use crate::index::{Callee, Def, LocalId};
 use crate::rules::evidence::conditions::{Conditions, Decided, condition};
-use crate::rules::evidence::{first_line, is_test};
-use crate::rules::scene::Scene;
+use crate::rules::evidence::first_line;
+use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::Span;
 use crate::summary::{Act, At, Read};
 use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
@@ -296,7 +296,8 @@ fn tell(
     };
     let message = format!("`{name}` is locked here and not unlocked on every way out");
     let mut finding = cx.finding(locked, "stays locked", message);
-    finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::High };
+    finding.confidence =
+        if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
     finding.defect = cx.location(locked);
     let note = |span: Span, role: Role, message: String| Label {
         location: cx.location(span),

@@ -12,10 +12,10 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{LocalId, LocalKind, Type};
 use crate::rules::evidence::conditions::{Conditions, Decided, condition};
+use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::{How, runs};
 use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
-use crate::rules::evidence::{first_line, is_test};
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::Span;
 use crate::summary::{At, BodyId, Read};
 use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
@@ -286,7 +286,8 @@ impl<'g, 'a> Group<'g, 'a> {
         let span = cfg.step(wait.step).span(scene.file);
         let message = format!("`{name}` never gets to zero on one path, so this waits for ever");
         let mut finding = scene.cx.finding(span, "waits here", message);
-        finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::High };
+        finding.confidence =
+            if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
         finding.why = format!("nothing else counts `{name}` down");
         finding
     }

@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, Recipient};
+use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::sibling::{guard, is_candidate, is_last_word};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
@@ -49,24 +50,20 @@ type Guarded<'g> = (&'g Op, StmtId, ExprId);
 
 /// One such send of each other function that gives its channel to the recipient.
 fn witnesses<'g>(groups: &'g Groups<'_>, recipient: Recipient, scene: usize) -> Vec<Guarded<'g>> {
-    let mut seen = FxHashSet::from_iter([scene]);
     let given = |group: &&Group| group.recipients.contains(&recipient);
     let ops = groups.groups.iter().filter(given).flat_map(|group| &group.ops);
-    ops.filter(|op| op.act == Act::Send && !seen.contains(&op.scene))
-        .filter_map(|op| {
-            let of_context = |channel| is_end_of_context(&groups.scenes[op.scene], channel);
-            let (comm, channel) = guard(groups, op, of_context)?;
-            Some((op, comm, channel))
-        })
-        .collect::<Vec<_>>()
-        .into_iter()
-        .filter(|(op, ..)| seen.insert(op.scene))
-        .collect()
-}
-
-/// Whether a channel is what a method `Done` gives: a context's.
-fn is_end_of_context(scene: &Scene<'_>, channel: ExprId) -> bool {
-    scene.method_call(channel).is_some_and(|(_, name)| name.name.as_str() == "Done")
+    let mut seen = FxHashSet::from_iter([scene]);
+    let mut witnesses = Vec::new();
+    for op in ops.filter(|op| op.act == Act::Send) {
+        let of_context = |channel| is_done(&groups.scenes[op.scene], channel);
+        if !seen.contains(&op.scene)
+            && let Some((comm, channel)) = guard(groups, op, of_context)
+        {
+            seen.insert(op.scene);
+            witnesses.push((op, comm, channel));
+        }
+    }
+    witnesses
 }
 
 /// Whether a function has a context: an expression of that type, or what a method `Context` gives.
@@ -77,7 +74,7 @@ fn has_context(scene: &Scene<'_>) -> bool {
             ExprKind::Call { ref args, .. } if args.is_empty() => {
                 scene.method_call(expr).is_some_and(|(_, name)| name.name.as_str() == "Context")
             }
-            ExprKind::Ident(_) => scene.info.type_of(expr).is_named("context", "Context"),
+            ExprKind::Ident(_) => scene.info.type_of(expr).is_context(),
             _ => false,
         }
     })

@@ -10,8 +10,8 @@ use crate::flow::{Edge, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk}
 use crate::rules::evidence::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{Channel, Deed, Made, made_channels, received_from};
-use crate::rules::evidence::{ends_process, first_line, is_test};
-use crate::rules::scene::Scene;
+use crate::rules::evidence::{ends_process, first_line};
+use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::Span;
 use crate::summary::{At, BodyId};
 use crate::syntax::Node;
@@ -158,7 +158,8 @@ fn tell(
         ),
     };
     let mut finding = cx.finding(receiver.waits, "nobody closes it any more", message);
-    finding.confidence = if is_test(scene) { Confidence::Low } else { Confidence::Medium };
+    finding.confidence =
+        if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::Medium };
     finding.defect = cx.location(make);
     let note = |span: Span, role: Role, message: String| Label {
         location: cx.location(span),

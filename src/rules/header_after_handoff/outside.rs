@@ -11,16 +11,9 @@ use crate::rules::filter::{FilterFacts, Given, HandsOff, HeaderRead, Told};
 use crate::source::Location;
 
 pub fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    // What a test puts together is no server's chain.
-    if cx.index().is_in_test_file(cx.func) {
-        return;
-    }
-    for chain in chain::of_function(cx) {
-        let facts = chain.facts(cx);
-        for outer in 0..chain.links.len() {
-            findings.extend(check_filter(cx, &chain, &facts, outer));
-        }
-    }
+    chain::each_filter(cx, |chain, facts, outer| {
+        findings.extend(check_filter(cx, chain, facts, outer));
+    });
 }
 
 fn check_filter(

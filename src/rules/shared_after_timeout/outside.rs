@@ -18,16 +18,9 @@ use crate::summary::{Act, At, Function, Mode, Place, Root};
 use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 pub fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    // What a test puts together is no server's chain.
-    if cx.index().is_in_test_file(cx.func) {
-        return;
-    }
-    for chain in chain::of_function(cx) {
-        let facts = chain.facts(cx);
-        for outer in 0..chain.links.len() {
-            findings.extend(check_filter(cx, &chain, &facts, outer));
-        }
-    }
+    chain::each_filter(cx, |chain, facts, outer| {
+        findings.extend(check_filter(cx, chain, facts, outer));
+    });
 }
 
 fn check_filter(
@@ -36,25 +29,26 @@ fn check_filter(
     facts: &[FilterFacts],
     outer: usize,
 ) -> Option<Finding> {
-    let used = &facts[outer].state_after;
-    if used.is_empty() {
+    let all = &facts[outer].state_after;
+    if all.is_empty() {
         return None;
     }
-    let leaves = |inner: &usize| {
-        facts[*inner].hands_off.is_some_and(|hands_off| hands_off.request != Given::Unknown)
-            && chain.links[*inner].stands_with(cx, &chain.links[outer])
-    };
-    let by_filter = (0..outer).rev().find(leaves).map(|inner| (inner, facts[inner].hands_off));
+    let by_filter = (0..outer).rev().find_map(|inner| {
+        let hands_off = facts[inner].hands_off?;
+        let leaves = hands_off.request != Given::Unknown
+            && chain.links[inner].stands_with(cx, &chain.links[outer]);
+        leaves.then_some((inner, hands_off))
+    });
     let find = |inside: usize, counts: &dyn Fn(&StateWrite) -> bool| {
-        used.iter().find_map(|used| {
+        all.iter().find_map(|used| {
             used.writes.iter().filter(|write| counts(write)).find_map(|write| {
                 let by = caller_of(cx, chain, inside, write.func)?;
-                let more = others(facts[outer].state_after.iter(), used, write);
+                let more = others(all, used, write);
                 Some(Race { used, write, by, more })
             })
         })
     };
-    if let Some((inner, Some(hands_off))) = by_filter {
+    if let Some((inner, hands_off)) = by_filter {
         let race = find(inner, &|_| true)?;
         let link = &chain.links[inner];
         let left = Left { name: link.name.clone(), at: link.at, go: hands_off.at, is_filter: true };
@@ -79,11 +73,7 @@ struct Race<'r> {
 const SHOWN: usize = 4;
 
 /// The other places where a filter uses what a function writes.
-fn others<'u>(
-    all: impl Iterator<Item = &'u StateUse>,
-    first: &StateUse,
-    write: &StateWrite,
-) -> Vec<Location> {
+fn others(all: &[StateUse], first: &StateUse, write: &StateWrite) -> Vec<Location> {
     let mut found: Vec<Location> = Vec::new();
     for other in all {
         let of_write = other.writes.iter().any(|known| known.func == write.func);
