@@ -45,6 +45,7 @@ use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::Index;
 use crate::project::{Package, PackageId, Snapshot};
 use crate::rules;
+use crate::rules::memo::Memo;
 use crate::source::FileId;
 use crate::summary::Summaries;
 
@@ -156,6 +157,7 @@ fn run(
     let report = {
         let asked: Vec<rules::Asked> =
             snapshot.packages.iter().map(|_| rules::Asked::default()).collect();
+        let memos: Vec<Memo> = snapshot.packages.iter().map(|_| Memo::default()).collect();
         let index = Index::new(snapshot, &forest, catalog).with_declarations(&memory.declarations);
         let versions = snapshot.packages.iter().map(|package| versions(snapshot, package));
         let run = Run {
@@ -168,6 +170,7 @@ fn run(
             index: &index,
             summaries: &Summaries::new(&index, catalog, versions.collect()),
             asked: &asked,
+            memos: &memos,
         };
         run.run(keeping)
     };
@@ -204,6 +207,8 @@ struct Run<'a> {
     summaries: &'a Summaries<'a>,
     /// What the checks of each package have asked for.
     asked: &'a [rules::Asked],
+    /// What the checks of each package have worked out.
+    memos: &'a [Memo],
 }
 
 impl Run<'_> {
@@ -231,6 +236,7 @@ impl Run<'_> {
                 false => self.check(self.snapshot.package(package)),
             };
             self.summaries.forget(package);
+            self.memos[package.0 as usize].forget();
             self.progress.done.fetch_add(1, Ordering::Relaxed);
             (package, checked)
         };

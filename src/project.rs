@@ -40,7 +40,7 @@ mod workspace;
 
 pub use config_file::{
     BASELINE, CONFIG, ConfigFile, find_baseline, find_config, read_baseline, read_config,
-    read_extended,
+    read_extended, read_found_config,
 };
 pub use dependency::{DependencySource, Importer};
 pub use origin::{Origin, SourcesOf};

@@ -33,6 +33,7 @@ pub mod held;
 mod helper_outlives;
 mod lifecycle_not_ended;
 mod live_header_exposed;
+pub mod memo;
 pub mod mend;
 mod missing_deadline;
 pub mod page;
@@ -62,6 +63,7 @@ use crate::source::{Location, Span};
 use crate::summary::Summaries;
 use crate::syntax::{File, Symbol};
 use evidence::Evidence;
+use memo::Memo;
 use page::Page;
 
 /// All rules, sorted by id.
@@ -158,6 +160,8 @@ pub struct PackageCx<'a> {
     pub summaries: &'a Summaries<'a>,
     /// Where to say which code of packages was looked at that this one does not import.
     pub asked: &'a Asked,
+    /// What its other checks have worked out.
+    pub memo: &'a Memo,
     /// The package.
     pub package: PackageId,
 }
@@ -180,6 +184,11 @@ impl<'a> PackageCx<'a> {
         let index = self.index;
         let packages = self.summaries.order().iter().copied();
         packages.filter(move |&package| index.mentions(package, word))
+    }
+
+    /// The functions whose bodies the forms of evidence ask for, whichever of them runs first.
+    pub fn read_first(&self) -> Vec<FuncId> {
+        evidence::read_in(self).collect()
     }
 
     /// A finding of this rule, with the severity and confidence of its page: its labels, its

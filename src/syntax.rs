@@ -11,6 +11,7 @@
 
 pub mod ast;
 mod causes;
+mod excerpt;
 mod intern;
 mod lex;
 mod lower;

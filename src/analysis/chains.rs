@@ -9,6 +9,7 @@ use crate::index::{Func, Index};
 use crate::project::{PackageId, Snapshot};
 use crate::rules::chain::{self, Chain, Kind, Link};
 use crate::rules::filter::{FilterFacts, Given, HeaderRead, Known, StateUse};
+use crate::rules::memo::Memo;
 use crate::rules::{Asked, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, Location};
 use crate::summary::Summaries;
@@ -92,6 +93,7 @@ pub fn chains(snapshot: &Snapshot, catalog: &Catalog) -> Chains {
     let index = Index::new(snapshot, &forest, catalog);
     let built_with = snapshot.packages.iter().map(|package| versions(snapshot, package));
     let summaries = Summaries::new(&index, catalog, built_with.collect());
+    let memos: Vec<Memo> = snapshot.packages.iter().map(|_| Memo::default()).collect();
     let of_package = |&id: &PackageId| {
         let package = snapshot.package(id);
         let page = &registry().first().expect("there are rules").page;
@@ -102,10 +104,12 @@ pub fn chains(snapshot: &Snapshot, catalog: &Catalog) -> Chains {
             versions: versions(snapshot, package),
             summaries: &summaries,
             asked: &asked,
+            memo: &memos[id.0 as usize],
             package: id,
         };
         let found = in_package(snapshot, &package);
         summaries.forget(id);
+        memos[id.0 as usize].forget();
         found
     };
     let mut chains: Vec<ToldChain> =

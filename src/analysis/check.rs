@@ -64,10 +64,21 @@ impl Run<'_> {
                 versions: versions(self.snapshot, package),
                 summaries: self.summaries,
                 asked: &self.asked[id.0 as usize],
+                memo: &self.memos[id.0 as usize],
                 package: id,
             };
             registry().iter().filter(chosen).map(move |entry| (entry.rule.check, cx(entry)))
         };
+        // Otherwise the first check of the package as a whole would read them one after the other.
+        let evidence = selected()
+            .find(|(check, _)| matches!(check, Check::Exploration(Some(_))))
+            .and_then(|(_, cx)| guard::run(|| cx.read_first()).ok());
+        evidence.unwrap_or_default().into_par_iter().for_each(|func| {
+            // A panic is told where a check meets it.
+            let _ = guard::run(|| {
+                self.index.body(func);
+            });
+        });
         let of_package = selected().filter_map(|(check, cx)| {
             let (Check::Package(check) | Check::Exploration(Some(check))) = check else {
                 return None;

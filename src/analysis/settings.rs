@@ -50,8 +50,15 @@ pub struct Settings {
     /// The key of the team's own tables.
     tables: Key,
     asked: Asked,
-    /// The layers of each directory that was asked for, farthest first.
-    layers: Mutex<BTreeMap<PathBuf, Layers>>,
+    known: Mutex<Known>,
+}
+
+/// The layers that were asked for so far, farthest first.
+#[derive(Debug, Default)]
+struct Known {
+    of_dir: BTreeMap<PathBuf, Layers>,
+    /// By the file that is nearest to a directory.
+    of_nearest: BTreeMap<Option<PathBuf>, Layers>,
 }
 
 /// Settings, and where they come from.
@@ -82,7 +89,7 @@ impl Settings {
     /// The settings of a run with `options`; or all that is wrong with those of the working
     /// directory, each on a line.
     pub fn find(options: &LoadOptions, asked: Asked) -> Result<Settings, Vec<String>> {
-        let files = files(options, &asked, &options.cwd)?;
+        let files = files(options, nearest(options, &asked, &options.cwd).as_deref(), &asked)?;
         let tables = files.iter().map(|file| UserTables { path: &file.path, text: &file.text });
         let (catalog, problems) = Catalog::load(tables);
         if !problems.is_empty() {
@@ -99,7 +106,7 @@ impl Settings {
             .filter(has_tables)
             .fold(Hasher::new("tables"), |hasher, file| hasher.text(&file.path).text(&file.text));
         let tables = tables.finish();
-        let settings = Settings { catalog, tables, asked, layers: Mutex::default() };
+        let settings = Settings { catalog, tables, asked, known: Mutex::default() };
         settings.of_dir(options, &options.cwd)?;
         Ok(settings)
     }
@@ -147,12 +154,25 @@ impl Settings {
 
     /// All layers for files of `dir`.
     fn of_dir(&self, options: &LoadOptions, dir: &Path) -> Result<Layers, Vec<String>> {
-        let known = self.layers.lock().unwrap_or_else(PoisonError::into_inner).get(dir).cloned();
-        if let Some(layers) = known {
-            return Ok(layers);
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(layers) = known().of_dir.get(dir) {
+            return Ok(Arc::clone(layers));
         }
+        let nearest = nearest(options, &self.asked, dir);
+        let read = known().of_nearest.get(&nearest).cloned();
+        let layers = match read {
+            Some(layers) => layers,
+            None => self.read(options, nearest.as_deref())?,
+        };
+        let mut known = known();
+        known.of_nearest.entry(nearest).or_insert_with(|| Arc::clone(&layers));
+        Ok(Arc::clone(known.of_dir.entry(dir.to_path_buf()).or_insert(layers)))
+    }
+
+    /// All layers for the files that `nearest` is nearest to.
+    fn read(&self, options: &LoadOptions, nearest: Option<&Path>) -> Result<Layers, Vec<String>> {
         let mut layers = Vec::new();
-        for file in files(options, &self.asked, dir)? {
+        for file in files(options, nearest, &self.asked)? {
             let text = ConfigText::parse(&file.text).map_err(|error| {
                 let (line, column) = error.line_column;
                 vec![format!("{}:{line}:{column}: {}", file.path, error.message)]
@@ -177,9 +197,7 @@ impl Settings {
         if !unknown.is_empty() {
             return Err(unknown);
         }
-        let layers: Layers = layers.into_iter().map(Arc::new).collect();
-        let mut known = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(known.entry(dir.to_path_buf()).or_insert(layers)))
+        Ok(layers.into_iter().map(Arc::new).collect())
     }
 
     fn config<'h>(&self, layers: impl Iterator<Item = &'h Arc<Held>>) -> Config {
@@ -224,14 +242,27 @@ impl From<Selection> for Selections {
     }
 }
 
-/// The files that hold for the files of `dir`, each after the one that it extends.
-fn files(options: &LoadOptions, asked: &Asked, dir: &Path) -> Result<Vec<ConfigFile>, Vec<String>> {
-    let refused = |note: Note| vec![format!("{}: {}", note.path, note.message)];
-    let nearest = match &asked.files {
+/// The file that is nearest to the files of `dir`, of those that hold.
+fn nearest(options: &LoadOptions, asked: &Asked, dir: &Path) -> Option<PathBuf> {
+    match &asked.files {
         ConfigFiles::Nothing => None,
-        ConfigFiles::Nearest => project::find_config(options, dir).transpose().map_err(refused)?,
-        ConfigFiles::Named(path) => Some(project::read_config(options, path).map_err(refused)?),
+        ConfigFiles::Nearest => project::find_config(options, dir),
+        ConfigFiles::Named(path) => Some(path.clone()),
+    }
+}
+
+/// The files that hold where `nearest` does, each after the one that it extends.
+fn files(
+    options: &LoadOptions,
+    nearest: Option<&Path>,
+    asked: &Asked,
+) -> Result<Vec<ConfigFile>, Vec<String>> {
+    let read = match &asked.files {
+        ConfigFiles::Named(_) => project::read_config,
+        ConfigFiles::Nothing | ConfigFiles::Nearest => project::read_found_config,
     };
+    let nearest = nearest.map(|path| read(options, path)).transpose();
+    let nearest = nearest.map_err(|note: Note| vec![format!("{}: {}", note.path, note.message)])?;
     let mut files: Vec<ConfigFile> = nearest.into_iter().collect();
     // What is wrong with the text is told where its settings are read.
     while let Some(last) = files.last()

@@ -26,10 +26,15 @@ pub const CONFIG: &str = "straggler.toml";
 /// The name of a baseline that is found without being named.
 pub const BASELINE: &str = "straggler-baseline.txt";
 
-/// The [`CONFIG`] that holds for the files of `dir`: its own, or else that of the nearest directory
-/// above it in the same repository; where there is none, up to the working directory.
-pub fn find_config(options: &LoadOptions, dir: &Path) -> Option<Result<ConfigFile, Note>> {
+/// Where the [`CONFIG`] is that holds for the files of `dir`: its own, or else that of the nearest
+/// directory above it in the same repository; where there is none, up to the working directory.
+pub fn find_config(options: &LoadOptions, dir: &Path) -> Option<PathBuf> {
     find(options, dir, CONFIG)
+}
+
+/// The configuration at a place that [`find_config`] has found.
+pub fn read_found_config(options: &LoadOptions, file: &Path) -> Result<ConfigFile, Note> {
+    read_found(options, file)
 }
 
 /// The configuration at `path`, absolute or relative to the working directory.
@@ -50,7 +55,7 @@ pub fn read_extended(
 /// The [`BASELINE`] of the working directory, or else of the nearest directory above it in the same
 /// repository.
 pub fn find_baseline(options: &LoadOptions) -> Option<Result<ConfigFile, Note>> {
-    find(options, &options.cwd, BASELINE)
+    find(options, &options.cwd, BASELINE).map(|file| read_found(options, &file))
 }
 
 /// The baseline at `path`, absolute or relative to the working directory.
@@ -58,14 +63,19 @@ pub fn read_baseline(options: &LoadOptions, path: &Path) -> Result<ConfigFile, N
     read(&Disk::new(options), &path::clean(&options.cwd.join(path)), &options.cwd)
 }
 
-fn find(options: &LoadOptions, dir: &Path, name: &str) -> Option<Result<ConfigFile, Note>> {
+fn find(options: &LoadOptions, dir: &Path, name: &str) -> Option<PathBuf> {
     let top = top(dir, &options.cwd);
-    let file = dir
-        .ancestors()
+    dir.ancestors()
         .take_while(|dir| dir.starts_with(&top))
         .map(|dir| dir.join(name))
-        .find(|file| options.overlays.contains_key(file) || file.symlink_metadata().is_ok())?;
-    Some(read_inside(options, &top, &file))
+        .find(|file| options.overlays.contains_key(file) || file.symlink_metadata().is_ok())
+}
+
+/// Reads what [`find`] has found: from wherever that was looked for, it is below the same top as the
+/// directory that it stands in.
+fn read_found(options: &LoadOptions, file: &Path) -> Result<ConfigFile, Note> {
+    let dir = file.parent().unwrap_or(file);
+    read_inside(options, &top(dir, &options.cwd), file)
 }
 
 /// The outermost directory in which a file for `dir` may stand: the root of its repository; without

@@ -38,6 +38,8 @@ use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Span;
 use crate::syntax::Node;
 
+pub(super) use groups::{Channels, read_in};
+
 /// A form of evidence: what it finds in a package.
 pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
 
@@ -141,7 +143,7 @@ fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
             continue;
         }
         let Some(scene) = Scene::new(caller) else { return false };
-        for &node in &scene.nodes {
+        for &node in scene.nodes.iter() {
             let Node::Expr(expr) = node else { continue };
             let named = match scene.info.resolve(expr) {
                 Def::Global(object) => cx.index().object(*object).kind == ObjectKind::Func(cx.func),

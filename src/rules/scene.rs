@@ -27,8 +27,8 @@ pub struct Scene<'a> {
     /// Its name.
     pub name: Ident,
     /// The nodes of its declaration, in order of source.
-    pub nodes: Vec<Node>,
-    parents: Parents,
+    pub nodes: Arc<[Node]>,
+    parents: Arc<Parents>,
     body: StmtId,
 }
 
@@ -99,15 +99,9 @@ impl<'a> Scene<'a> {
         let DeclKind::Func(func) = &file.decl(decl).kind else { return None };
         let Body::Parsed(body) = file.body(func) else { return None };
         let root = Node::Decl(decl);
-        Some(Scene {
-            cx,
-            file,
-            info: cx.body(),
-            name: func.name,
-            nodes: file.descendants(root).collect(),
-            parents: file.parents(root),
-            body,
-        })
+        let tree = || (file.descendants(root).collect(), Arc::new(file.parents(root)));
+        let (nodes, parents) = cx.package.memo.tree(cx.func, tree);
+        Some(Scene { cx, file, info: cx.body(), name: func.name, nodes, parents, body })
     }
 
     /// The bytes of a node.

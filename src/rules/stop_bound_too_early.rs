@@ -23,7 +23,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     }
     let Some(scene) = Scene::new(*cx) else { return };
     let mut reported = Vec::new();
-    for &node in &scene.nodes {
+    for &node in scene.nodes.iter() {
         let Node::Stmt(stmt) = node else { continue };
         let StmtKind::Defer(call) = scene.file.stmt(stmt).kind else { continue };
         if let Some(bound) = Bound::new(&scene, stmt, call) {
@@ -101,7 +101,7 @@ impl Bound {
     fn assigned_later(&self, scene: &Scene<'_>) -> Vec<(Node, ExprId, Option<LocalId>)> {
         let deferred_at = scene.span(Node::Stmt(self.stmt));
         let mut assigned = Vec::new();
-        for &node in &scene.nodes {
+        for &node in scene.nodes.iter() {
             if scene.literal_around(node) != self.owner || scene.span(node) == deferred_at {
                 continue;
             }

@@ -328,7 +328,7 @@ impl Watch {
     fn find_channels(&self, scene: &Scene<'_>) -> Vec<LocalId> {
         let mut channels: Vec<LocalId> = Vec::new();
         let mut others: Vec<LocalId> = Vec::new();
-        for &node in &scene.nodes {
+        for &node in scene.nodes.iter() {
             let Some((left, right)) = scene.assignment(node) else { continue };
             match (&*left, right) {
                 ([Some(local)], &[value])

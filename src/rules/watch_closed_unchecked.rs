@@ -27,7 +27,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     for watch in watches {
-        for &node in &scene.nodes {
+        for &node in scene.nodes.iter() {
             let Node::Expr(receive) = node else { continue };
             let is_receive = matches!(scene.file.expr(receive).kind, ExprKind::Unary { .. })
                 && watch.is_receive(&scene, receive);

@@ -20,6 +20,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::source::{SourceText, Span};
 use crate::syntax::ast::BodyState;
+use crate::syntax::excerpt::Excerpt;
 use crate::syntax::{
     Case, CommClause, Decl, DeclId, DeclKind, Element, Expr, ExprId, ExprKind, Field, File, Ident,
     Import, InterfaceElem, Param, Stmt, StmtId, StmtKind, Symbol, SyntaxError, TypeParam, TypeSpec,
@@ -34,10 +35,6 @@ pub const MAX_DEPTH: u32 = 1_000;
 /// Fills a [`File`] from one or several trees.
 pub(super) struct Lowering<'s> {
     bytes: &'s [u8],
-    /// Where the tree's text starts in the file.
-    base: u32,
-    /// Where the part of the file ends that the tree's text was taken from.
-    end: u32,
     names: FxHashMap<&'s [u8], Symbol>,
     pub(super) package: Option<Ident>,
     pub(super) imports: Vec<Import>,
@@ -97,8 +94,6 @@ impl<'s> Lowering<'s> {
         let bytes = source.bytes();
         Lowering {
             bytes,
-            base: 0,
-            end: 0,
             names: FxHashMap::default(),
             package: None,
             imports: Vec::new(),
@@ -118,9 +113,19 @@ impl<'s> Lowering<'s> {
 
     /// Adds what `cursor` stands on; the text of its tree starts at `base` of the file, and of it
     /// nothing behind `end` is in the file.
-    pub(super) fn add(&mut self, mut cursor: TreeCursor, base: u32, end: u32) {
-        self.base = base;
-        self.end = end;
+    pub(super) fn add(&mut self, cursor: TreeCursor, base: u32, end: u32) {
+        let place = |at: u32| (base + at).min(end);
+        self.add_placed(cursor, |start, end| Span::new(place(start), place(end)));
+    }
+
+    /// As `add`, for a tree whose text is an excerpt of the file.
+    pub(super) fn add_excerpt(&mut self, cursor: TreeCursor, excerpt: &Excerpt) {
+        self.add_placed(cursor, |start, end| excerpt.place(start, end));
+    }
+
+    /// Adds what `cursor` stands on. `place` gives the place in the file of what stands in the text
+    /// of its tree from one byte to another.
+    fn add_placed(&mut self, mut cursor: TreeCursor, place: impl Fn(u32, u32) -> Span) {
         self.too_deep = false;
         let table = Kind::table();
         let mut items: Vec<Item> = Vec::with_capacity(256);
@@ -128,7 +133,8 @@ impl<'s> Lowering<'s> {
         loop {
             let node = cursor.node();
             let kind = table.get(node.kind_id() as usize).copied().unwrap_or(Kind::Error);
-            if let Some(frame) = self.enter(node, kind, &mut items, frames.last()) {
+            let span = place(node.start_byte() as u32, node.end_byte() as u32);
+            if let Some(frame) = self.enter(node, kind, span, &mut items, frames.last()) {
                 if cursor.goto_first_child() {
                     frames.push(frame);
                     continue;
@@ -204,14 +210,13 @@ impl<'s> Lowering<'s> {
         &mut self,
         node: Node,
         kind: Kind,
+        span: Span,
         items: &mut Vec<Item>,
         parent: Option<&Frame>,
     ) -> Option<Frame> {
         if kind == Kind::Noise && !node.is_missing() {
             return None;
         }
-        let place = |at: usize| (self.base + at as u32).min(self.end);
-        let span = Span::new(place(node.start_byte()), place(node.end_byte()));
         if span.start == span.end && node.is_missing() {
             self.error_absent(&node, span);
             if node.is_named() {

@@ -13,6 +13,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::source::{SourceText, Span};
 use crate::syntax::causes::causes;
+use crate::syntax::excerpt::Excerpt;
 use crate::syntax::lower::Lowering;
 use crate::syntax::mask::{self, Masked};
 use crate::syntax::outline::{Outline, OutlineDecl, outline, outline_by_lines};
@@ -39,19 +40,19 @@ pub fn parse(source: SourceText) -> File {
 /// cost: see [`Body::Elided`](crate::syntax::Body::Elided). A file with errors is parsed whole.
 pub fn parse_declarations(source: SourceText) -> File {
     let bytes = source.bytes();
-    let mut text = bytes.to_vec();
-    for body in outline(bytes).decls.iter().filter_map(|decl| decl.body) {
-        let (first, last) = (body.start as usize + 1, body.end as usize - 1);
-        // Where nothing is between the braces, they may be one byte of an unclosed body.
-        if let Some(inner) = text.get_mut(first..last) {
-            inner.fill(b' ');
-        }
-    }
-    let tree = tree(&text).filter(|tree| !tree.root_node().has_error());
+    let outline = outline(bytes);
+    let excerpt = Excerpt::of_declarations(bytes, &outline);
+    let tree = tree(&excerpt.text).filter(|tree| !tree.root_node().has_error());
     let Some(tree) = tree else { return parse(source) };
     let mut lowering = Lowering::new(&source);
-    lowering.add(tree.walk(), 0, bytes.len() as u32);
+    lowering.add_excerpt(tree.walk(), &excerpt);
     lowering.elide_bodies();
+    let bodies: Vec<Span> = outline.decls.iter().filter_map(|decl| decl.body).collect();
+    let is_outside = |comment: &Span| {
+        let before = bodies.partition_point(|body| body.start < comment.start);
+        before.checked_sub(1).is_none_or(|at| bodies[at].end <= comment.start)
+    };
+    lowering.comments = outline.comments.into_iter().filter(is_outside).collect();
     let package_start = lowering.package.map(|name| name.span.start);
     let generated = is_generated(bytes, package_start);
     lowering.finish(source.clone(), generated)

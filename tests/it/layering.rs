@@ -50,6 +50,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("lsp_server", &["lsp"]),
     ("memchr", &[]),
+    ("mimalloc", &["main"]),
     ("notify", &["cli"]),
     ("pulldown_cmark", &["output"]),
     ("quick_xml", &["output"]),

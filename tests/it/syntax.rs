@@ -1,7 +1,7 @@
 //! What `syntax` understands of Go.
 
-use straggler::source::SourceText;
-use straggler::syntax;
+use straggler::source::{SourceText, Span};
+use straggler::syntax::{self, Body, DeclKind, File, Node};
 
 /// Parses `text` and compares the printed tree.
 #[track_caller]
@@ -299,6 +299,52 @@ fn declarations_without_bodies() {
     let broken = "package p\nfunc f() { x := 1 }\nfunc ) g() {}\n";
     let whole = syntax::parse(SourceText::new(broken.as_bytes().to_vec()));
     assert_eq!(printed(broken), syntax::print(&whole));
+}
+
+/// Where the declarations of a file stand with all that is outside of the bodies of functions, and
+/// the comments there.
+pub fn places_of_declarations(file: &File) -> Vec<String> {
+    let mut places = Vec::new();
+    let mut bodies = Vec::new();
+    for &id in &file.top_level {
+        let body = match &file.decl(id).kind {
+            DeclKind::Func(func) => match file.body(func) {
+                Body::Parsed(body) => Some(file.stmt(body).span),
+                Body::Elided(body) => Some(body),
+                Body::External => None,
+            },
+            _ => None,
+        };
+        let span = |node| match node {
+            Node::Decl(id) => file.decl(id).span,
+            Node::Stmt(id) => file.stmt(id).span,
+            Node::Expr(id) => file.expr(id).span,
+        };
+        let spans = file.descendants(Node::Decl(id)).map(span);
+        let outside = spans.filter(|&span| body.is_none_or(|body| !body.contains(span)));
+        places.push(format!("{body:?} {:?}", outside.collect::<Vec<_>>()));
+        bodies.extend(body);
+    }
+    let in_body = |span: Span| {
+        let before = bodies.partition_point(|body| body.start <= span.start);
+        before.checked_sub(1).is_some_and(|at| bodies[at].contains(span))
+    };
+    let comments = file.comments.iter().filter(|&&span| !in_body(span));
+    places.push(format!("{:?}", comments.collect::<Vec<_>>()));
+    places
+}
+
+#[test]
+fn declarations_without_bodies_stand_where_they_stand() {
+    let text = "// a\npackage p // b\n\n// c\n\timport \"x\" // d\n/* e */ var /* f */ v/**/T = 1 // }\n\
+                // g\n// h\nfunc f(a /* i\n*/ int, // j\n\tb int) { // k\n\t/* l */ } // m\n//n\n\
+                func g(){//o\n};func h(){};var w = `// p`//q\ntype S struct { // r\n\ta int // s\n\
+                \t// t\n} // u\nfunc (S) M() (x int) {{}}//v";
+    let text = SourceText::new(text.as_bytes().to_vec());
+    let whole = syntax::parse(text.clone());
+    assert_eq!(whole.errors, []);
+    let brief = syntax::parse_declarations(text);
+    assert_eq!(places_of_declarations(&brief), places_of_declarations(&whole));
 }
 
 #[test]

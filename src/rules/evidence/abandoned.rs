@@ -182,7 +182,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
     fn bound(&self, place: usize) -> Vec<LocalId> {
         let scene = self.channel.scene;
         let mut locals = Vec::new();
-        for &node in &scene.nodes {
+        for &node in scene.nodes.iter() {
             let Node::Stmt(stmt) = node else { continue };
             let target = match &scene.file.stmt(stmt).kind {
                 StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. } => {

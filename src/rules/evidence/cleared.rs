@@ -18,7 +18,7 @@ use crate::syntax::{BinaryOp, ExprKind, Node, StmtKind};
 
 /// Reports the receives whose channel is taken away.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
-    for group in &groups.groups {
+    for group in groups.all() {
         for close in group.ops.iter().filter(|op| op.act == Act::Close) {
             if let Some(cleared) = cleared(&groups.scenes[close.scene], close) {
                 let mut waiters = group.ops.iter().filter(|op| {

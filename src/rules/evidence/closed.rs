@@ -15,7 +15,7 @@ use crate::syntax::Node;
 
 /// Reports the closes that others may not have waited for.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
-    for group in &groups.groups {
+    for group in groups.all() {
         for close in group.ops.iter().filter(|op| op.act == Act::Close) {
             let found = registered(groups, group, close)
                 .or_else(|| answered(groups, group, close))

@@ -20,7 +20,7 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// Reports the sends whose consumers may all have given up.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
-    for group in &groups.groups {
+    for group in groups.all() {
         findings.extend(check_group(groups, group));
     }
 }

@@ -15,7 +15,7 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 /// Reports the drains of the function that wait for a tick that was taken.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
-    for &node in &scene.nodes {
+    for &node in scene.nodes.iter() {
         let Node::Stmt(stmt) = node else { continue };
         findings.extend(check_drain(scene, &read, stmt));
     }

@@ -6,6 +6,8 @@
 //! group is safe, and a claim about *some* needs more. A group that code outside the package may
 //! know is open, and nothing can be said about all that is done to it.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::index::{
@@ -77,7 +79,14 @@ pub(super) type Recipient = (QualifiedName, u32);
 /// All channels of a package.
 pub(super) struct Groups<'a> {
     pub scenes: Vec<Scene<'a>>,
-    pub groups: Vec<Group>,
+    channels: Arc<Channels>,
+}
+
+/// What is told of the channels of a package, whoever asks.
+pub(in crate::rules) struct Channels {
+    /// The functions that are looked at.
+    funcs: Vec<FuncId>,
+    groups: Vec<Group>,
     /// The group of a channel expression, by scene.
     by_expr: FxHashMap<(usize, ExprId), usize>,
 }
@@ -85,19 +94,45 @@ pub(super) struct Groups<'a> {
 impl<'a> Groups<'a> {
     /// Reads the functions of a package that are not those of tests.
     pub fn of(package: &PackageCx<'a>) -> Groups<'a> {
-        let mut scenes = Vec::new();
-        for func in &package.index.package(package.package).funcs {
-            let cx = FunctionCx { package: *package, func: func.id };
-            let is_test = package.index.is_in_test_file(func.id);
-            if !is_test
-                && holds_any(&cx, &["<-", "chan ", "close(", "range "])
-                && let Some(scene) = Scene::new(cx)
-            {
-                scenes.push(scene);
-            }
-        }
+        let open = |func| Scene::new(FunctionCx { package: *package, func });
+        let mut read = None;
+        let channels = package.memo.channels(|| {
+            let scenes: Vec<Scene<'a>> = read_in(package).filter_map(open).collect();
+            let channels = Channels::of(&scenes);
+            read = Some(scenes);
+            channels
+        });
+        let scenes =
+            read.unwrap_or_else(|| channels.funcs.iter().filter_map(|&func| open(func)).collect());
+        Groups { scenes, channels }
+    }
+
+    /// All groups.
+    pub fn all(&self) -> &[Group] {
+        &self.channels.groups
+    }
+
+    /// The group of a channel that an expression of a scene denotes.
+    pub fn of_expr(&self, scene: usize, expr: ExprId) -> Option<&Group> {
+        let expr = self.scenes[scene].file.unparen(expr);
+        self.channels.by_expr.get(&(scene, expr)).map(|&group| &self.channels.groups[group])
+    }
+}
+
+/// The functions of a package that are not those of tests and may have to do with channels.
+pub(in crate::rules) fn read_in<'a>(package: &PackageCx<'a>) -> impl Iterator<Item = FuncId> {
+    let package = *package;
+    let funcs = package.index.package(package.package).funcs.iter().map(|func| func.id);
+    funcs.filter(move |&func| {
+        let cx = FunctionCx { package, func };
+        !package.index.is_in_test_file(func) && holds_any(&cx, &["<-", "chan ", "close(", "range "])
+    })
+}
+
+impl Channels {
+    fn of(scenes: &[Scene<'_>]) -> Channels {
         let mut builder = Builder {
-            scenes: &scenes,
+            scenes,
             scene: 0,
             numbers: FxHashMap::default(),
             names: Vec::new(),
@@ -111,13 +146,7 @@ impl<'a> Groups<'a> {
             builder.read();
         }
         let (groups, by_expr) = builder.finish();
-        Groups { scenes, groups, by_expr }
-    }
-
-    /// The group of a channel that an expression of a scene denotes.
-    pub fn of_expr(&self, scene: usize, expr: ExprId) -> Option<&Group> {
-        let expr = self.scenes[scene].file.unparen(expr);
-        self.by_expr.get(&(scene, expr)).map(|&group| &self.groups[group])
+        Channels { funcs: scenes.iter().map(|scene| scene.cx.func).collect(), groups, by_expr }
     }
 }
 
@@ -218,7 +247,7 @@ impl Builder<'_, '_> {
     fn read(&mut self) {
         let scene = &self.scenes[self.scene];
         self.read_signature();
-        for &node in &scene.nodes {
+        for &node in scene.nodes.iter() {
             match node {
                 Node::Stmt(stmt) => self.read_stmt(stmt),
                 Node::Expr(expr) => self.read_expr(expr),

@@ -20,7 +20,7 @@ use crate::syntax::{ChanDir, CommClause, ExprId, ExprKind, Node, StmtId, StmtKin
 
 /// Reports the sends whose receiver leaves.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
-    for group in &groups.groups {
+    for group in groups.all() {
         if let Some(left) = Left::of(groups, group) {
             match left.reply() {
                 Some(reply) => findings.push(reply),
@@ -385,7 +385,7 @@ pub(super) fn is_done(scene: &Scene<'_>, channel: ExprId) -> bool {
 pub(super) fn holds_lock(scene: &Scene<'_>, op: &Op) -> bool {
     let end = scene.span(op.node).start;
     let mut held = 0_i32;
-    for &node in &scene.nodes {
+    for &node in scene.nodes.iter() {
         let Node::Expr(call) = node else { continue };
         if scene.span(node).start > end || scene.literal_around(node) != op.literal {
             continue;

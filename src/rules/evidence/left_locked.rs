@@ -69,7 +69,7 @@ fn speaks_of_locks(scene: &Scene<'_>) -> bool {
 
 fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
     let mut found = Vec::new();
-    for &node in &scene.nodes {
+    for &node in scene.nodes.iter() {
         let Node::Expr(call) = node else { continue };
         let Some((base, name)) = scene.method_call(call) else { continue };
         let names = ["Lock", "RLock", "Unlock", "RUnlock"];

@@ -17,7 +17,7 @@ use crate::syntax::{Node, StmtId, StmtKind};
 /// Reports the uses of channels that were set to nil.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
-    for &node in &scene.nodes {
+    for &node in scene.nodes.iter() {
         let Node::Stmt(stmt) = node else { continue };
         let StmtKind::Assign { left, op: None, right } = &scene.file.stmt(stmt).kind else {
             continue;

@@ -21,7 +21,7 @@ const WITNESSES: usize = 2;
 
 /// Reports the bare sends.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
-    for group in &groups.groups {
+    for group in groups.all() {
         let &[recipient] = &group.recipients[..] else { continue };
         if group.ops.iter().any(|op| matches!(op.act, Act::Receive | Act::Range)) {
             continue;
@@ -51,7 +51,7 @@ type Guarded<'g> = (&'g Op, StmtId, ExprId);
 /// One such send of each other function that gives its channel to the recipient.
 fn witnesses<'g>(groups: &'g Groups<'_>, recipient: Recipient, scene: usize) -> Vec<Guarded<'g>> {
     let given = |group: &&Group| group.recipients.contains(&recipient);
-    let ops = groups.groups.iter().filter(given).flat_map(|group| &group.ops);
+    let ops = groups.all().iter().filter(given).flat_map(|group| &group.ops);
     let mut seen = FxHashSet::from_iter([scene]);
     let mut witnesses = Vec::new();
     for op in ops.filter(|op| op.act == Act::Send) {

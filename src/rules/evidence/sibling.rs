@@ -17,7 +17,7 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the bare siblings of guarded sends.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
-    for group in &groups.groups {
+    for group in groups.all() {
         if !receivers_may_leave(groups, group) {
             continue;
         }

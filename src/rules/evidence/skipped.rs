@@ -19,7 +19,7 @@ use crate::syntax::{ExprId, Node, StmtId, StmtKind};
 
 /// Reports the closes that are skipped; `ranges` says for which of the receivers.
 pub(super) fn check(groups: &Groups<'_>, ranges: bool, findings: &mut Vec<Finding>) {
-    for group in &groups.groups {
+    for group in groups.all() {
         if group.ops.iter().any(|op| op.act == Act::Range) == ranges {
             findings.extend(check_group(groups, group));
         }

@@ -42,7 +42,7 @@ fn check(package: &PackageCx<'_>, ranges: bool, findings: &mut Vec<Finding>) {
     };
     let mut stopped: Option<Vec<Scene<'_>>> = None;
     for scene in with(&[".C"]) {
-        for &node in &scene.nodes {
+        for &node in scene.nodes.iter() {
             let Node::Stmt(stmt) = node else { continue };
             let Some((ticker, base)) = ticks(&scene, stmt, ranges) else { continue };
             if !is_endless(&scene, stmt, ranges) {

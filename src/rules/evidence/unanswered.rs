@@ -17,7 +17,7 @@ use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the receives that wait for the answer to a request that has failed.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
-    for group in groups.groups.iter().filter(|group| !group.open) {
+    for group in groups.all().iter().filter(|group| !group.open) {
         let waits = group.ops.iter().filter(|op| op.act == Act::Receive && op.select.is_none());
         findings.extend(waits.filter_map(|wait| check_wait(groups, group, wait)));
     }

@@ -25,7 +25,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     }
     let locks = Locks::of(&scenes);
     let groups = Groups::of(package);
-    for group in &groups.groups {
+    for group in groups.all() {
         check_group(&groups, group, &locks, findings);
     }
     check_counters(&scenes, &locks, findings);
@@ -76,7 +76,7 @@ impl Locks {
         let mut locks = Locks { taken: FxHashMap::default(), calls: FxHashMap::default() };
         for scene in scenes {
             let func = scene.cx.func;
-            for &node in &scene.nodes {
+            for &node in scene.nodes.iter() {
                 let Node::Expr(call) = node else { continue };
                 let ExprKind::Call { .. } = scene.file.expr(call).kind else { continue };
                 if let Some(taken) = taken(scene, call) {
@@ -269,7 +269,7 @@ fn needs_between(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> O
 /// `Wait` of a counter under a lock that a goroutine takes before its `Done`.
 fn check_counters(scenes: &[Scene<'_>], locks: &Locks, findings: &mut Vec<Finding>) {
     for scene in scenes {
-        for &node in &scene.nodes {
+        for &node in scene.nodes.iter() {
             let Node::Expr(call) = node else { continue };
             let Some(counter) = counter(scene, call, "Wait") else { continue };
             let literal = scene.literal_around(node);

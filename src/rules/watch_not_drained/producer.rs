@@ -181,7 +181,7 @@ impl Part<'_, '_> {
 fn bare_sends(scene: &Scene<'_>) -> Vec<(Symbol, Span)> {
     let Some(receiver) = receiver(scene) else { return Vec::new() };
     let mut sends = Vec::new();
-    for &node in &scene.nodes {
+    for &node in scene.nodes.iter() {
         let Node::Stmt(stmt) = node else { continue };
         let StmtKind::Send { channel, .. } = scene.file.stmt(stmt).kind else { continue };
         let Some((base, field)) = scene.selector(channel) else { continue };

@@ -76,7 +76,7 @@ pub fn callers_leave_it(scene: &Scene<'_>, watch: &Watch) -> bool {
             continue;
         }
         let Some(caller) = Scene::new(cx) else { continue };
-        for &node in &caller.nodes {
+        for &node in caller.nodes.iter() {
             let Node::Expr(expr) = node else { continue };
             match caller.file.expr(expr).kind {
                 ExprKind::Call { .. } if calls(&caller, expr, &scene.cx) => {
