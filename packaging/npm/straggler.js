@@ -10,7 +10,7 @@ let program;
 try {
   program = require.resolve(`straggler-${platform}/${name}`);
 } catch {
-  console.error(`straggler: there is no package for ${platform}; build it with \`cargo install straggler\``);
+  console.error(`straggler: there is no package for ${platform}; build it from its source with cargo`);
   process.exit(2);
 }
 const { status, signal, error } = spawnSync(program, process.argv.slice(2), { stdio: "inherit" });
