@@ -37,6 +37,8 @@ pub enum Fact {
     Filter(Filter),
     /// `[[chain]]`
     Chain(Chain),
+    /// `[[subrouter]]`
+    Subrouter(Subrouter),
     /// `[[callback]]`
     Callback(Callback),
     /// `[[pure]]`
@@ -81,7 +83,8 @@ macro_rules! kinds {
 kinds! {
     Blocking(Blocking), NoReturn(NoReturn), Resource(Resource), Producer(Producer),
     Stream(Stream), Starter(Starter), Factory(Factory), Channel(Channel), Context(Context), Type(TypeRoles),
-    Access(Access), Copy(Copying), Filter(Filter), Chain(Chain), Callback(Callback),
+    Access(Access), Copy(Copying), Filter(Filter), Chain(Chain), Subrouter(Subrouter),
+    Callback(Callback),
     Pure(Pure) with except, NonBlocking(NonBlocking) with except, Model(Model),
     Signature(Signature),
 }
@@ -474,13 +477,46 @@ pub struct Chain {
     pub middleware: Place,
     /// What the first one added becomes.
     pub order: Order,
+    /// Whether it stands outside of what other methods add, whenever they do.
+    #[serde(default)]
+    pub outside: bool,
+    /// Whether the method gives the router that it was called on.
+    #[serde(default)]
+    pub gives_router: bool,
+}
+
+/// A method that makes a router out of the one that it is called on: requests pass the filters of
+/// that one first.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subrouter {
+    /// Which filters of the other router its requests pass.
+    pub inherits: Inherits,
+    /// The filters that it begins with, variadic.
+    pub middleware: Option<Place>,
+    /// What the first filter added becomes.
+    #[serde(default)]
+    pub order: Order,
+    /// The function that is given the new router as its first parameter, before the call returns.
+    pub callback: Option<Place>,
+}
+
+/// Which filters of a router those have that are made out of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inherits {
+    /// Those that were added before.
+    Before,
+    /// All, also those that are added later.
+    All,
 }
 
 /// How the order of registration relates to the order of running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// The first one added is outermost.
+    #[default]
     OutermostFirst,
     /// The first one added is innermost.
     InnermostFirst,

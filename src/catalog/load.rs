@@ -311,6 +311,7 @@ fn fact(kind: &str, own: DeTable<'_>, start: usize) -> Option<Result<Fact, toml:
         "copy" => read(own, start).map(Fact::Copy),
         "filter" => read(own, start).map(Fact::Filter),
         "chain" => read(own, start).map(Fact::Chain),
+        "subrouter" => read(own, start).map(Fact::Subrouter),
         "callback" => read(own, start).map(Fact::Callback),
         "pure" => read(own, start).map(Fact::Pure),
         "nonblocking" => read(own, start).map(Fact::NonBlocking),

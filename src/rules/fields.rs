@@ -31,7 +31,12 @@ pub struct FieldUse {
 impl FieldUse {
     /// Whether the two touch the same memory, one of them writes, and no lock need order them.
     pub fn races_with(&self, write: &FieldUse) -> bool {
-        if self.locked || !write.what.is_write() {
+        !self.locked && self.meets(write)
+    }
+
+    /// Whether a write touches the same memory.
+    pub fn meets(&self, write: &FieldUse) -> bool {
+        if !write.what.is_write() {
             return false;
         }
         if self.path == write.path {

@@ -16,6 +16,12 @@ pub fn waits_for_something(read: &Read<'_>, at: At) -> bool {
     read.waits(at.body).iter().any(|(wait, _)| cfg.reaches(at.step, wait.step))
 }
 
+/// The methods of a response writer that a handler calls while it writes its response, of
+/// `net/http`'s `ResponseWriter`, `Flusher`, `Hijacker` and `Pusher`, and of `io`'s `ReaderFrom` and
+/// `StringWriter`: what they do, they do in the handler's own goroutine.
+pub const WRITER_METHODS: [&str; 8] =
+    ["Header", "Write", "WriteHeader", "WriteString", "Flush", "Hijack", "Push", "ReadFrom"];
+
 /// Whether a call is of a handler: of what takes a response writer and a request, and gives nothing.
 pub fn is_handler(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
     let ExprKind::Call { callee, args, .. } = &function.file.expr(call).kind else { return false };

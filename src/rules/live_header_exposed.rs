@@ -9,7 +9,7 @@ use crate::catalog::{Access, Effect, Part, TypeRole};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{EdgeKind, Step};
 use crate::index::{Callee, Def, FuncId, ObjectId};
-use crate::rules::handoff::{deadlines, has_role, is_left_behind, runs_handler};
+use crate::rules::handoff::{WRITER_METHODS, deadlines, has_role, is_left_behind, runs_handler};
 use crate::rules::scene::holds_any;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{Location, Span};
@@ -23,11 +23,6 @@ pub const RULE: Rule = Rule {
 
 /// The method that hands out the map.
 const GETTER: &str = "Header";
-
-/// The methods that a handler calls while it writes its response: what they set, they set in its
-/// own goroutine.
-const OF_HANDLER: [&str; 8] =
-    [GETTER, "Write", "WriteHeader", "WriteString", "Flush", "Hijack", "Push", "ReadFrom"];
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let declared = cx.declared();
@@ -188,7 +183,7 @@ fn closes(
         Callee::InterfaceMethod(selection) => selection.name,
         _ => return None,
     };
-    if OF_HANDLER.contains(&name.as_str()) {
+    if WRITER_METHODS.contains(&name.as_str()) {
         return None;
     }
     let type_name = cx.index().object(ty).name;

@@ -1,8 +1,10 @@
 //! `shared-after-timeout`: a function gives up waiting for its goroutine, and goes on with variables
 //! that the goroutine may write at that very time; or a filter does so with an object that it has
-//! put into the request's context, outside of a filter that leaves its handler behind.
+//! put into the request's context, outside of a filter that leaves its handler behind; or with the
+//! response writer that it gave to the handler.
 
 mod outside;
+mod writer;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Path, PathEnd, Step, StepId};
@@ -23,6 +25,7 @@ pub const RULE: Rule = Rule {
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     of_goroutines(cx, findings);
     outside::check(cx, findings);
+    writer::check(cx, findings);
 }
 
 fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::ops::Deref;
 
 use crate::flow::StepId;
-use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, ObjectId, Type};
+use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, ObjectId, QualifiedName, Type};
 use crate::summary::function::{At, BodyId, Function};
 use crate::summary::reaching::Source;
 use crate::syntax::{ExprId, ExprKind, StmtId, Symbol, UnaryOp};
@@ -49,7 +49,8 @@ pub enum Root {
     /// A local variable itself: a struct that is never copied, or something whose address is
     /// taken.
     Local(LocalId),
-    /// What an expression reads out of a map, slice, channel or package that is not available.
+    /// What an expression reads out of a map, slice or channel; a variable of a package that is not
+    /// available.
     Read(ExprId),
     /// What a `range` stores.
     Element(StmtId),
@@ -266,6 +267,12 @@ impl Trace<'_, '_> {
                     self.object(at, *base, &full, found);
                 }
                 Def::Global(object) => self.place(Root::Global(*object), path, found),
+                // A field of a type whose package is not available.
+                Def::External(QualifiedName { receiver: Some(_), name, .. }) => {
+                    let mut full: Vec<Symbol> = vec![*name];
+                    full.extend_from_slice(path);
+                    self.object(at, *base, &full, found);
+                }
                 Def::External(_) => self.place(Root::Read(expr), path, found),
                 _ => found.unknown = true,
             },

@@ -230,7 +230,7 @@ fn applies(cx: &FunctionCx<'_>, func: FuncId) -> Option<(u32, Order)> {
 }
 
 /// Whether values of a type are functions from handler to handler.
-fn makes_handlers(cx: &FunctionCx<'_>, function: &Function<'_>, ty: &Type) -> bool {
+pub(super) fn makes_handlers(cx: &FunctionCx<'_>, function: &Function<'_>, ty: &Type) -> bool {
     let Type::Func(signature) = function.index.underlying(ty) else { return false };
     matches!((&signature.params[..], &signature.results[..]), ([given], [made])
         if has_role(cx, given, TypeRole::Handler) && has_role(cx, made, TypeRole::Handler))
@@ -243,7 +243,7 @@ pub(super) fn is_taken(function: &Function<'_>, value: ExprId) -> bool {
 
 /// The slice that a function value is taken from in a loop, and what the first one in it becomes
 /// when each is given the handler so far.
-fn taken_from(function: &Function<'_>, value: ExprId) -> Option<(ExprId, Order)> {
+pub(super) fn taken_from(function: &Function<'_>, value: ExprId) -> Option<(ExprId, Order)> {
     let file = function.file;
     if let Some(local) = variable(function, value) {
         let mut definitions = function.definitions_of(local);
@@ -279,7 +279,11 @@ fn indexed(function: &Function<'_>, value: ExprId) -> Option<(ExprId, Order)> {
     let file = function.file;
     let ExprKind::Index { base, ref indices } = file.expr(value).kind else { return None };
     let [index] = indices[..] else { return None };
-    variable(function, base)?;
+    if variable(function, base).is_none()
+        && !matches!(file.expr(file.unparen(base)).kind, ExprKind::Selector { .. })
+    {
+        return None;
+    }
     let index = file.unparen(index);
     let decl = function.index.func(function.id).decl;
     let parents: Parents = file.parents(Node::Decl(decl));
