@@ -20,6 +20,7 @@ pub mod bad_suppression;
 mod body_not_closed;
 mod cancel_not_called;
 pub mod chain;
+mod conditions;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
 mod evidence;
@@ -38,6 +39,7 @@ pub mod mend;
 mod missing_deadline;
 pub mod page;
 mod part_not_ended;
+mod pipe_end_not_closed;
 mod recurrence;
 mod request_shared_after_handoff;
 pub mod scene;
@@ -88,6 +90,7 @@ pub const ALL: &[Rule] = &[
     stuck::NIL_CHANNEL,
     stuck::ONCE_SELF,
     part_not_ended::RULE,
+    pipe_end_not_closed::RULE,
     stuck::RANGE_NEVER_CLOSED,
     stuck::RECEIVE_WITHOUT_SENDER,
     request_shared_after_handoff::RULE,

@@ -10,7 +10,6 @@
 mod abandoned;
 mod cleared;
 mod closed;
-mod conditions;
 mod consumer;
 mod drained;
 mod groups;

@@ -163,6 +163,9 @@ impl<'a> Uses<'_, 'a> {
         }
         let Some(rest) = place else { return };
         let Some(expr) = access.expr else { return };
+        if orders_itself(function.info.type_of(expr)) {
+            return;
+        }
         let what = match access.what {
             What::Given if !shares(function, expr) => What::Read,
             what => what,
@@ -179,6 +182,14 @@ impl<'a> Uses<'_, 'a> {
             code: owner.code,
         });
     }
+}
+
+/// Whether values of a type are there to be used from several goroutines at once: those of packages
+/// `sync` and `sync/atomic`.
+fn orders_itself(ty: &Type) -> bool {
+    ty.strip_pointer()
+        .named()
+        .is_some_and(|named| matches!(named.path.as_str(), "sync" | "sync/atomic"))
 }
 
 /// Whether who is given this value can read more than a copy.

@@ -423,6 +423,8 @@ func agent(r *http.Request) string {
     //= r: UserAgent(), always
     //= r: Read of RequestHeader, always
     //= r: Expose of RequestHeader, always
+    //= r.Header: Get(), always
+    //= r.Header: Read of Header, always
     //= result 0: plain
     return r.UserAgent() + r.Header.Get("x")
 }
@@ -500,6 +502,8 @@ func group(rs []*http.Request, r *http.Request) {
     //= r: captured, in a goroutine that is waited for
     //= r: Read of RequestHeader, in a goroutine that is waited for, always
     //= r: Expose of RequestHeader, in a goroutine that is waited for, always
+    //= r.Header: Get(), in a goroutine that is waited for, always
+    //= r.Header: Read of Header, in a goroutine that is waited for, always
     //= waits for goroutines
     var wg sync.WaitGroup
     wg.Add(1)

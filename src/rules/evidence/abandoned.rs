@@ -9,7 +9,7 @@
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Basic, Def, LocalId, LocalKind, Type};
-use crate::rules::evidence::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{
     Channel, Deed, MANY, Made, Volume, body_of, loops_around, made_channels, mentions_any,

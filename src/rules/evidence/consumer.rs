@@ -8,7 +8,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalId};
-use crate::rules::evidence::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::holds_lock;
 use crate::rules::evidence::traffic::{after_recover, loops_around};

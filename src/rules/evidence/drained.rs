@@ -6,7 +6,7 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, Exit, Passing, Start, Step, StepId, Walk};
-use crate::rules::evidence::conditions::{Conditions, Decided};
+use crate::rules::conditions::{Conditions, Decided};
 use crate::rules::evidence::confidence;
 use crate::rules::scene::Scene;
 use crate::summary::{BodyId, Read};

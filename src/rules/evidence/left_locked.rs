@@ -8,7 +8,7 @@
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
 use crate::index::{Callee, Def, LocalId};
-use crate::rules::evidence::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::Span;

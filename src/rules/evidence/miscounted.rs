@@ -11,7 +11,7 @@
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{LocalId, LocalKind, Type};
-use crate::rules::evidence::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::{How, runs};
 use crate::rules::evidence::traffic::{body_of, loops_around, place_of};

@@ -7,7 +7,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{LocalId, Type};
-use crate::rules::evidence::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::traffic::received_from;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;

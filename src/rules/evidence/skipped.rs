@@ -8,7 +8,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalKind};
-use crate::rules::evidence::conditions::{Conditions, Decided};
+use crate::rules::conditions::{Conditions, Decided};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::stays_ready;
 use crate::rules::evidence::{confidence, first_line};

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
 use crate::rules::FunctionCx;
-use crate::rules::evidence::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::runs::{How, runs};
 use crate::rules::scene::Scene;
 use crate::source::Location;

@@ -7,7 +7,7 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::rules::evidence::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{Channel, Deed, Made, made_channels, received_from};
 use crate::rules::evidence::{ends_process, first_line};

@@ -6,7 +6,7 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, Exit, Passing, Start, Step, StepId, Walk};
-use crate::rules::evidence::conditions::{Conditions, Decided};
+use crate::rules::conditions::{Conditions, Decided};
 use crate::rules::evidence::traffic::{Made, body_of, made_channels};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;

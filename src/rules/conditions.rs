@@ -9,10 +9,10 @@ use crate::summary::{BodyId, Function};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, UnaryOp};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
-pub(super) type Decided = Vec<(u16, bool)>;
+pub type Decided = Vec<(u16, bool)>;
 
 /// The conditions of a body that are asked more than once.
-pub(super) struct Conditions {
+pub struct Conditions {
     /// For each condition its number, and whether it says the opposite.
     by_expr: FxHashMap<ExprId, (u16, bool)>,
     /// What a step makes unknown again.
@@ -111,7 +111,7 @@ fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
 }
 
 /// The variables that a node names.
-pub(super) fn locals_in(function: &Function<'_>, node: Node) -> Vec<LocalId> {
+pub fn locals_in(function: &Function<'_>, node: Node) -> Vec<LocalId> {
     let mut locals = Vec::new();
     for node in function.file.descendants(node) {
         if let Node::Expr(expr) = node
@@ -126,7 +126,7 @@ pub(super) fn locals_in(function: &Function<'_>, node: Node) -> Vec<LocalId> {
 }
 
 /// The condition that an edge decides.
-pub(super) fn condition(kind: EdgeKind) -> Option<ExprId> {
+pub fn condition(kind: EdgeKind) -> Option<ExprId> {
     match kind {
         EdgeKind::True(condition) | EdgeKind::False(condition) => Some(condition),
         _ => None,
