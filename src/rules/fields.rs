@@ -214,7 +214,10 @@ fn given(function: &Function<'_>, at: At, call: ExprId, within: &Within) -> Vec<
         .enumerate()
         .map(|(index, &arg)| (Root::Param(index as u32), arg, function.places(at, arg)));
     let mut found = Vec::new();
-    for (root, given, places) in receiver.into_iter().chain(params) {
+    let all = receiver.into_iter().chain(params);
+    for (root, given, places) in
+        all.filter(|(_, given, _)| !orders_itself(function.info.type_of(*given)))
+    {
         for place in places.list.iter().filter(|place| place.root == within.object.root) {
             let mut prefix = within.prefix.clone();
             let mut object = Place::root(root);

@@ -13,7 +13,7 @@ use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, Ste
 use crate::index::{LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::runs::{How, runs};
+use crate::rules::evidence::runs::{How, Run, runs};
 use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
 use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::Span;
@@ -187,7 +187,7 @@ impl<'g, 'a> Group<'g, 'a> {
             let body = done.body;
             let run = runs(scene, function, body)?;
             let [run] = run[..] else { continue };
-            if run.how != How::Go || run.at.body != self.owner {
+            if run.how != How::Go || !self.runs_in_place(run.at.body) {
                 continue;
             }
             let cfg = &function.body(body).cfg;
@@ -201,6 +201,16 @@ impl<'g, 'a> Group<'g, 'a> {
             }
         }
         None
+    }
+
+    /// Whether a body is the group's own, or that of a literal in it which is called where it
+    /// stands.
+    fn runs_in_place(&self, body: BodyId) -> bool {
+        let function = &self.read.function;
+        function.enclosing(body).take_while(|&around| around != self.owner).all(|body| {
+            let runs = runs(self.scene, function, body);
+            runs.is_some_and(|runs| matches!(runs[..], [Run { how: How::Call, .. }]))
+        })
     }
 
     fn uses_at(&self, at: At) -> bool {
