@@ -131,10 +131,9 @@ impl Routers {
 
     /// The chains of the routers that have filters of their own.
     pub fn chains(self) -> Vec<Chain> {
-        let own = self.0.iter().filter(|router| {
-            // What stands outside of a router is told with it.
-            !router.links.is_empty() && !(router.outside && self.knows(&router.id))
-        });
+        // What stands outside of a router is told with it.
+        let is_told = |router: &Router| router.outside && self.knows(&router.id);
+        let own = self.0.iter().filter(|router| !router.links.is_empty() && !is_told(router));
         let chain = |router: &Router| Chain {
             kind: Kind::Registered,
             handler: Some(router.title.clone()),
