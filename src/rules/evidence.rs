@@ -22,6 +22,7 @@ mod runs;
 mod sibling;
 mod skipped;
 mod ticker;
+mod token;
 mod traffic;
 mod unanswered;
 mod under_lock;
@@ -51,6 +52,7 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     recipient::check(&groups, findings);
     consumer::check(&groups, findings);
     each_function(package, &["make(chan"], |scene| unshared::check(scene, findings));
+    each_function(package, &[".Done():"], |scene| token::check(scene, findings));
 }
 
 /// Uses of channels that were set to nil.

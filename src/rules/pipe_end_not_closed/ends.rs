@@ -58,7 +58,7 @@ impl Close {
 pub fn pipes(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Pipe> {
     let function = &read.function;
     let mut found = Vec::new();
-    for &node in &scene.nodes {
+    for &node in scene.nodes.iter() {
         let Some((targets, values)) = scene.assignment(node) else { continue };
         let ([Some(reader), Some(writer)], [value]) = (&targets[..], values) else { continue };
         let call = scene.file.unparen(*value);
