@@ -39,15 +39,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::catalog::{Catalog, NoVersions, Versions};
 use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::Index;
-use crate::project::{Package, PackageId, Snapshot};
+use crate::project::{Importer, Package, PackageId, Snapshot, SourceFile};
 use crate::rules;
 use crate::rules::memo::Memo;
 use crate::source::FileId;
 use crate::summary::Summaries;
+use crate::syntax::Symbol;
 
 use check::Answers;
 use facts::Facts;
@@ -226,7 +228,10 @@ impl Run<'_> {
             wanted.iter().flat_map(|package| package.files.iter().copied()).collect();
         let files: Vec<FileId> = files.into_iter().collect();
         self.progress.total.store(files.len() + wanted.len(), Ordering::Relaxed);
-        Timings::phase(timings, "parse", || self.forest.grow(&files, self.progress));
+        Timings::phase(timings, "parse", || {
+            self.forest.grow(&files, self.progress);
+            self.read_ahead(&wanted);
+        });
         let wanted: BTreeSet<PackageId> = wanted.into_iter().map(|package| package.id).collect();
         // One after the other, so that what is known of a package from the inside is needed no more
         // once it was checked.
@@ -264,6 +269,23 @@ impl Run<'_> {
     /// The files that are reported from this view: those asked for, without generated ones.
     fn reported(&self, package: &Package) -> impl Iterator<Item = FileId> {
         package.report.iter().copied().filter(|&id| !self.facts.of(id).generated)
+    }
+
+    /// Reads the declarations of what these packages import, without the generated files' imports.
+    fn read_ahead(&self, packages: &[&Package]) {
+        let imports = packages.iter().flat_map(|package| {
+            let files = package.files.iter().filter(|&&id| !self.facts.of(id).generated);
+            let imports =
+                files.flat_map(|&FileId(file)| &self.snapshot.files[file as usize].imports);
+            imports.map(|&path| (package.importer, path))
+        });
+        let imports: FxHashSet<(Importer, Symbol)> = imports.collect();
+        let sources = imports.into_par_iter().filter_map(|(from, path)| {
+            self.snapshot.dependency(from, path).filter(|source| source.package.is_none())
+        });
+        let files: Vec<Arc<SourceFile>> =
+            sources.flat_map_iter(|source| source.files.clone()).collect();
+        files.into_par_iter().for_each(|file| self.index.read_ahead(&file));
     }
 
     fn display(&self, id: FileId) -> String {

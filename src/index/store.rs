@@ -44,6 +44,14 @@ const SEGMENTS: usize = 24;
 const MAX_REACH: usize = 4096;
 
 impl Index<'_> {
+    /// Reads the declarations of a file of a dependency, which whoever asks for its package would
+    /// otherwise do while all others that ask wait.
+    pub fn read_ahead(&self, file: &SourceFile) {
+        if let Some(declarations) = self.declarations {
+            declarations.of(file);
+        }
+    }
+
     /// The package that an import of `path` in `from` denotes, if it is available. Reads the
     /// declarations of a dependency when it is first asked for.
     pub fn import(&self, from: PackageId, path: Symbol) -> Option<PackageId> {
