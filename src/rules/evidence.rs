@@ -173,7 +173,7 @@ fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
 }
 
 /// The first line of a span: a goroutine's literal may be long.
-fn first_line(scene: &Scene<'_>, span: Span) -> Span {
+pub fn first_line(scene: &Scene<'_>, span: Span) -> Span {
     let text = scene.file.source.text(span);
     let end = text.find('\n').map_or(span.end, |at| span.start + at as u32);
     Span::new(span.start, end)

@@ -2,7 +2,7 @@
 //! works with it, and whether anybody else might close it.
 
 use crate::catalog::{Calls, Model, Op, Pure};
-use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalId, Type};
 use crate::rules::scene::Scene;
 use crate::summary::{self, Act, At, BodyId, Function, Place, Read, Root};
@@ -35,23 +35,6 @@ pub struct Close {
     deferred: Option<StmtId>,
     /// Where it is deferred for the case of an error only: that variable.
     pub only_if_error: Option<LocalId>,
-}
-
-impl Close {
-    /// The step of a body that closes, or defers it.
-    pub fn step(&self, scene: &Scene<'_>, function: &Function<'_>, body: BodyId) -> Option<StepId> {
-        let home = match self.home {
-            None => BodyId::OWN,
-            Some(literal) => function.body_of_literal(literal)?,
-        };
-        if home != body {
-            return None;
-        }
-        match self.deferred {
-            Some(defer) => scene.step_of(&function.body(body).cfg, Node::Stmt(defer)),
-            None => function.at_call(self.call).map(|at| at.step),
-        }
-    }
 }
 
 /// The pipes that a function makes, literals in it included.
@@ -292,87 +275,106 @@ pub fn goroutine_of(scene: &Scene<'_>, expr: ExprId) -> Option<(ExprId, StmtId)>
     })
 }
 
-/// The statement of a step that assigns, with the values assigned.
-fn assigned<'a>(
-    scene: &Scene<'a>,
-    function: &Function<'_>,
-    body: BodyId,
-    step: StepId,
-) -> Option<(Vec<Option<LocalId>>, &'a [ExprId])> {
-    match function.body(body).cfg.step(step) {
-        Step::Assign(stmt) => scene.assignment(Node::Stmt(stmt)),
-        Step::Declare(decl) => scene.assignment(Node::Decl(decl)),
-        _ => None,
+/// A body that is followed step by step.
+#[derive(Clone, Copy)]
+pub struct Steps<'s, 'a> {
+    pub scene: &'s Scene<'a>,
+    pub function: &'s Function<'a>,
+    pub body: BodyId,
+}
+
+impl<'s, 'a> Steps<'s, 'a> {
+    /// The body of a literal, or of the declared function.
+    pub fn of(
+        scene: &'s Scene<'a>,
+        function: &'s Function<'a>,
+        home: Option<ExprId>,
+    ) -> Option<Self> {
+        let body = match home {
+            None => BodyId::OWN,
+            Some(literal) => function.body_of_literal(literal)?,
+        };
+        Some(Steps { scene, function, body })
     }
-}
 
-/// The error that a step assigns.
-fn error_of(scene: &Scene<'_>, targets: &[Option<LocalId>]) -> Option<LocalId> {
-    let error = (*targets.last()?)?;
-    scene.info.local(error).ty.is_error().then_some(error)
-}
+    /// Its graph.
+    pub fn cfg(&self) -> &'s Cfg {
+        &self.function.body(self.body).cfg
+    }
 
-/// The error that a step assigns which writes to the pipe, if only a reader that has gone can make
-/// that fail.
-pub fn fails_when_reader_is_gone(
-    scene: &Scene<'_>,
-    function: &Function<'_>,
-    body: BodyId,
-    step: StepId,
-    pipe: &Pipe,
-) -> Option<LocalId> {
-    let (targets, values) = assigned(scene, function, body, step)?;
-    let [value] = values else { return None };
-    let call = scene.file.unparen(*value);
-    let writes = match scene.method_call(call) {
-        Some((base, name)) if scene.local(base) == Some(pipe.writer) => {
-            name.name.as_str() == "Write"
+    /// The step that closes, or defers it.
+    pub fn of_close(&self, close: &Close) -> Option<StepId> {
+        if Steps::of(self.scene, self.function, close.home)?.body != self.body {
+            return None;
         }
-        _ => {
-            let name = scene.info.callee(call).qualified(scene.cx.index())?;
-            let first = scene.args(call).first();
-            matches!((name.path.as_str(), name.name.as_str()), ("fmt", _) | ("io", "WriteString"))
-                && first.is_some_and(|&first| scene.local(first) == Some(pipe.writer))
+        match close.deferred {
+            Some(defer) => self.scene.step_of(self.cfg(), Node::Stmt(defer)),
+            None => self.function.at_call(close.call).map(|at| at.step),
         }
-    };
-    writes.then(|| error_of(scene, &targets)).flatten()
-}
+    }
 
-/// Whether a step reads from the pipe, or gives its reader to what does.
-pub fn reads(
-    scene: &Scene<'_>,
-    function: &Function<'_>,
-    body: BodyId,
-    step: StepId,
-    reader: &Ends,
-) -> bool {
-    let span = function.body(body).cfg.step(step).span(function.file);
-    reader.used.iter().any(|&used| {
-        let at = scene.span(Node::Expr(used));
-        span.start <= at.start && at.end <= span.end
-    })
-}
+    /// Whether a step assigns a variable.
+    pub fn sets(&self, step: StepId, local: LocalId) -> bool {
+        let here = At { body: self.body, step };
+        self.function.definitions_of(local).any(|definition| definition.at == Some(here))
+    }
 
-/// The error that a step assigns which reads from the pipe, if it may come of what was read, so that
-/// there may be more.
-pub fn parse_error(
-    scene: &Scene<'_>,
-    function: &Function<'_>,
-    body: BodyId,
-    step: StepId,
-    pipe: &Pipe,
-) -> Option<LocalId> {
-    let (targets, values) = assigned(scene, function, body, step)?;
-    let [value] = values else { return None };
-    let copies = scene.file.descendants(Node::Expr(*value)).any(|node| match node {
-        Node::Expr(call) if matches!(scene.file.expr(call).kind, ExprKind::Call { .. }) => {
-            let name = scene.info.callee(call).qualified(scene.cx.index());
-            name.is_none_or(|name| {
-                matches!(name.path.as_str(), "io" | "io/ioutil" | "bufio" | "bytes" | "strings")
-            })
-        }
-        _ => false,
-    });
-    let mentions = scene.mentions(Node::Expr(*value), pipe.reader);
-    (mentions && !copies).then(|| error_of(scene, &targets)).flatten()
+    /// The one value that a step assigns, and the error that it assigns with it.
+    fn assigned(&self, step: StepId) -> Option<(ExprId, LocalId)> {
+        let (targets, values) = match self.cfg().step(step) {
+            Step::Assign(stmt) => self.scene.assignment(Node::Stmt(stmt))?,
+            Step::Declare(decl) => self.scene.assignment(Node::Decl(decl))?,
+            _ => return None,
+        };
+        let [value] = values else { return None };
+        let error = (*targets.last()?)?;
+        let is_error = self.scene.info.local(error).ty.is_error();
+        is_error.then(|| (self.scene.file.unparen(*value), error))
+    }
+
+    /// The error that a step assigns which writes to the pipe, if only a reader that has gone can
+    /// make that fail.
+    pub fn fails_when_reader_is_gone(&self, step: StepId, pipe: &Pipe) -> Option<LocalId> {
+        let (call, error) = self.assigned(step)?;
+        let scene = self.scene;
+        let is_writer = |expr: ExprId| scene.local(expr) == Some(pipe.writer);
+        let writes = match scene.method_call(call) {
+            Some((base, name)) if is_writer(base) => name.name.as_str() == "Write",
+            _ => {
+                let name = scene.info.callee(call).qualified(scene.cx.index())?;
+                let prints = matches!(
+                    (name.path.as_str(), name.name.as_str()),
+                    ("fmt", _) | ("io", "WriteString")
+                );
+                prints && scene.args(call).first().is_some_and(|&first| is_writer(first))
+            }
+        };
+        writes.then_some(error)
+    }
+
+    /// Whether a step reads from the pipe, or gives its reader to what does.
+    pub fn reads(&self, step: StepId, reader: &Ends) -> bool {
+        let span = self.cfg().step(step).span(self.function.file);
+        reader.used.iter().any(|&used| {
+            let at = self.scene.span(Node::Expr(used));
+            span.start <= at.start && at.end <= span.end
+        })
+    }
+
+    /// The error that a step assigns which reads from the pipe, if it may come of what was read, so
+    /// that there may be more.
+    pub fn parse_error(&self, step: StepId, pipe: &Pipe) -> Option<LocalId> {
+        let (value, error) = self.assigned(step)?;
+        let scene = self.scene;
+        let copies = scene.file.descendants(Node::Expr(value)).any(|node| match node {
+            Node::Expr(call) if matches!(scene.file.expr(call).kind, ExprKind::Call { .. }) => {
+                let name = scene.info.callee(call).qualified(scene.cx.index());
+                name.is_none_or(|name| {
+                    matches!(name.path.as_str(), "io" | "io/ioutil" | "bufio" | "bytes" | "strings")
+                })
+            }
+            _ => false,
+        });
+        (!copies && scene.mentions(Node::Expr(value), pipe.reader)).then_some(error)
+    }
 }
