@@ -12,6 +12,7 @@ mod cleared;
 mod closed;
 mod consumer;
 mod drained;
+mod exhausted;
 mod groups;
 mod leaver;
 mod left_locked;
@@ -82,6 +83,7 @@ pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) 
 pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| unserved::receives(scene, findings));
     each_function(package, &[".Stop()"], |scene| drained::check(scene, findings));
+    each_function(package, &["= nil"], |scene| exhausted::check(scene, findings));
     ticker::receives(package, findings);
     let groups = Groups::of(package);
     skipped::check(&groups, false, findings);
