@@ -54,7 +54,7 @@ use crate::syntax::ExprId;
 use effects::Surroundings;
 use order::Order;
 
-pub use calls::{facts, named};
+pub use calls::{covering, facts, named};
 pub use context::{ContextOrigin, ContextRoot};
 pub use effect::{Act, Deed, Effect, Guard, Mode};
 pub use effects::BodyEffects;

@@ -10,6 +10,8 @@ mod ladder;
 mod list;
 mod registered;
 
+use std::sync::Arc;
+
 use crate::flow::Step;
 use crate::index::{FuncId, LocalId, LocalKind};
 use crate::rules::FunctionCx;
@@ -67,17 +69,39 @@ pub fn each_filter(cx: &FunctionCx<'_>, mut each: impl FnMut(&Chain, &[FilterFac
     if cx.index().is_in_test_file(cx.func) {
         return;
     }
-    for chain in of_function(cx) {
-        let facts = chain.facts(cx);
+    for (chain, facts) in with_facts(cx).iter() {
         for place in 0..chain.links.len() {
-            each(&chain, &facts, place);
+            each(chain, facts, place);
         }
     }
 }
 
+/// The chains that a function builds, each with what its filters do, innermost first: worked out
+/// once for all rules.
+pub fn with_facts(cx: &FunctionCx<'_>) -> WithFacts {
+    if !may_build(cx) {
+        return WithFacts::default();
+    }
+    cx.package.memo.chains(cx.func, || {
+        let with_facts = |chain: Chain| {
+            let facts = chain.facts(cx);
+            (chain, facts)
+        };
+        of_function(cx).into_iter().map(with_facts).collect()
+    })
+}
+
+/// Chains, each with what its filters do.
+pub type WithFacts = Arc<[(Chain, Vec<FilterFacts>)]>;
+
+/// Whether the text of a function speaks of anything that chains are built of.
+fn may_build(cx: &FunctionCx<'_>) -> bool {
+    holds_any(cx, &["andler", "ServeHTTP", "Use(", "iddleware"])
+}
+
 /// The chains that a function builds, in order of the source.
 pub fn of_function(cx: &FunctionCx<'_>) -> Vec<Chain> {
-    if !holds_any(cx, &["andler", "ServeHTTP", "Use(", "iddleware"]) {
+    if !may_build(cx) {
         return Vec::new();
     }
     let Some(read) = cx.summaries().read(cx.func) else { return Vec::new() };

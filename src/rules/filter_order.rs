@@ -11,9 +11,8 @@ pub const RULE: Rule =
     Rule { page: include_str!("../../rules/filter-order.md"), check: Check::Function(check) };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    for chain in chain::of_function(cx) {
-        let facts = chain.facts(cx);
-        findings.extend(check_chain(cx, &chain, &facts));
+    for (chain, facts) in chain::with_facts(cx).iter() {
+        findings.extend(check_chain(cx, chain, facts));
     }
 }
 

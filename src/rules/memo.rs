@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::index::FuncId;
+use crate::rules::chain;
 use crate::rules::evidence::Channels;
 use crate::syntax::{Node, Parents};
 
@@ -18,6 +19,7 @@ pub type Tree = (Arc<[Node]>, Arc<Parents>);
 pub struct Memo {
     trees: Mutex<FxHashMap<FuncId, Tree>>,
     channels: Mutex<Option<Arc<Channels>>>,
+    chains: Mutex<FxHashMap<FuncId, chain::WithFacts>>,
 }
 
 impl Memo {
@@ -41,10 +43,25 @@ impl Memo {
         channels
     }
 
+    /// The chains of filters that a function builds.
+    pub(super) fn chains(
+        &self,
+        func: FuncId,
+        make: impl FnOnce() -> chain::WithFacts,
+    ) -> chain::WithFacts {
+        if let Some(chains) = held(&self.chains).get(&func) {
+            return Arc::clone(chains);
+        }
+        let chains = make();
+        held(&self.chains).insert(func, Arc::clone(&chains));
+        chains
+    }
+
     /// Drops what nobody will ask for again.
     pub fn forget(&self) {
         held(&self.trees).clear();
         *held(&self.channels) = None;
+        held(&self.chains).clear();
     }
 }
 

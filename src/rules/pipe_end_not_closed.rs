@@ -15,7 +15,7 @@ use crate::rules::evidence::first_line;
 use crate::rules::scene::{Scene, holds_any, is_beside_tests};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::summary::Read;
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, Node, StmtKind};
 
 use ends::{Close, Ends, Pipe, Steps};
 
@@ -229,21 +229,8 @@ impl Walk for Open<'_, '_> {
 
 /// The variable that an edge compares with nil, and whether it is not nil there.
 fn failed(scene: &Scene<'_>, kind: EdgeKind) -> Option<(LocalId, bool)> {
-    let compared = scene.file.unparen(condition(kind)?);
-    let ExprKind::Binary { op, left, right, .. } = scene.file.expr(compared).kind else {
-        return None;
-    };
-    let error = match (scene.is_nil(left), scene.is_nil(right)) {
-        (false, true) => scene.local(left)?,
-        (true, false) => scene.local(right)?,
-        _ => return None,
-    };
-    let holds = matches!(kind, EdgeKind::True(_));
-    match op {
-        BinaryOp::Ne => Some((error, holds)),
-        BinaryOp::Eq => Some((error, !holds)),
-        _ => None,
-    }
+    let (error, asks_for_one) = scene.nil_test(condition(kind)?)?;
+    Some((error, asks_for_one == matches!(kind, EdgeKind::True(_))))
 }
 
 /// Follows the reader's end through the function that made it.

@@ -13,7 +13,7 @@ use crate::rules::FunctionCx;
 use crate::source::Span;
 use crate::summary::{BodyId, Read};
 use crate::syntax::{
-    Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
+    BinaryOp, Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
 };
 
 /// A declared function with a body.
@@ -267,6 +267,20 @@ impl<'a> Scene<'a> {
     /// Whether an expression is `nil`.
     pub fn is_nil(&self, expr: ExprId) -> bool {
         matches!(self.info.resolve(self.file.unparen(expr)), Def::Nil)
+    }
+
+    /// The variable that a condition compares with nil, and whether it asks for one that is not nil.
+    pub fn nil_test(&self, condition: ExprId) -> Option<(LocalId, bool)> {
+        let condition = self.file.unparen(condition);
+        let ExprKind::Binary { op, left, right, .. } = self.file.expr(condition).kind else {
+            return None;
+        };
+        let compared = match (self.is_nil(left), self.is_nil(right)) {
+            (false, true) => self.local(left)?,
+            (true, false) => self.local(right)?,
+            _ => return None,
+        };
+        matches!(op, BinaryOp::Eq | BinaryOp::Ne).then_some((compared, op == BinaryOp::Ne))
     }
 
     /// The left and right sides of an assignment, short variable declaration or `var`, if a node

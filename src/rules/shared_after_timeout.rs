@@ -103,9 +103,7 @@ fn declares(function: &Function<'_>, body: BodyId, step: StepId, variable: Local
             let span = function.file.stmt(stmt).span;
             span.start <= name.start
                 && name.end <= span.end
-                && function
-                    .definitions_of(variable)
-                    .any(|definition| definition.at == Some(At { body, step }))
+                && function.defines(At { body, step }, variable)
         }
         Step::Declare(decl) => {
             let span = function.file.decl(decl).span;

@@ -9,7 +9,7 @@ use crate::rules::watch::life::{self, Leaving};
 use crate::rules::watch::{self, Opening, Watch};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -199,20 +199,13 @@ impl Walk for Alive<'_, '_> {
             _ => return Some(*error),
         };
         let scene = self.scene;
-        if let ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } =
-            scene.file.expr(condition).kind
-        {
-            let equal = (op == BinaryOp::Eq) == value;
-            for (one, other) in [(left, right), (right, left)] {
-                let Some(local) = scene.local(one).filter(|_| scene.is_nil(other)) else {
-                    continue;
-                };
-                if Some(local) == *error {
-                    return equal.then_some(*error);
-                }
-                if local == self.bound.variable {
-                    return (!equal).then_some(*error);
-                }
+        if let Some((local, asks_for_one)) = scene.nil_test(condition) {
+            let is_nil = asks_for_one != value;
+            if Some(local) == *error {
+                return is_nil.then_some(*error);
+            }
+            if local == self.bound.variable {
+                return (!is_nil).then_some(*error);
             }
         }
         let unclear = error.is_some_and(|error| scene.mentions(Node::Expr(condition), error));

@@ -1,6 +1,6 @@
 //! What the catalog knows of a call.
 
-use crate::catalog::{Base, Callback, Called, Catalog, Facts, Pure, Versions};
+use crate::catalog::{Base, Callback, Called, Catalog, Facts, Kind, Pure, Versions};
 use crate::index::{Callee, Index, QualifiedName};
 
 /// The facts about what is called; none for what has no name.
@@ -15,6 +15,19 @@ pub fn facts<'c>(catalog: &'c Catalog, index: &Index<'_>, callee: &Callee) -> &'
 pub fn named(catalog: &Catalog, name: QualifiedName) -> &Facts {
     let receiver = name.receiver.map(|receiver| receiver.as_str());
     catalog.facts(name.path.as_str(), receiver, name.name.as_str())
+}
+
+/// The fact of one kind about what is called, or about its whole package; see
+/// [`Catalog::covering`].
+pub fn covering<'c, K: Kind>(
+    catalog: &'c Catalog,
+    versions: &dyn Versions,
+    index: &Index<'_>,
+    callee: &Callee,
+) -> Option<&'c K> {
+    let name = callee.qualified(index)?;
+    let receiver = name.receiver.map(|receiver| receiver.as_str());
+    catalog.covering(name.path.as_str(), receiver, name.name.as_str(), versions)
 }
 
 /// The parameters that are called, and when.
@@ -44,8 +57,5 @@ pub(super) fn keeps_nothing(
         let own = facts(catalog, index, callee).in_force::<Pure>(versions);
         return own.is_some_and(|pure| !pure.holds);
     }
-    let Some(name) = callee.qualified(index) else { return false };
-    let receiver = name.receiver.map(|receiver| receiver.as_str());
-    let (package, name) = (name.path.as_str(), name.name.as_str());
-    catalog.covering::<Pure>(package, receiver, name, versions).is_some_and(|pure| !pure.holds)
+    covering::<Pure>(catalog, versions, index, callee).is_some_and(|pure| !pure.holds)
 }

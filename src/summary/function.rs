@@ -147,6 +147,11 @@ impl<'a> Function<'a> {
         of_local.iter().map(|&definition| &self.definitions[definition as usize])
     }
 
+    /// Whether a step assigns a local variable.
+    pub fn defines(&self, at: At, local: LocalId) -> bool {
+        self.definitions_of(local).any(|definition| definition.at == Some(at))
+    }
+
     /// The text of an expression.
     pub fn text(&self, expr: ExprId) -> String {
         self.file.source.text(self.file.expr(expr).span).into_owned()

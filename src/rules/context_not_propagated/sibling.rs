@@ -7,7 +7,7 @@ use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, Signature, Type};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{evidence, purpose};
-use crate::summary::{At, BodyId, Function, What, facts};
+use crate::summary::{At, BodyId, Function, What, covering, facts};
 use crate::syntax::{ExprId, ExprKind, Symbol};
 
 /// A method of the same type that does the same under a context.
@@ -69,13 +69,10 @@ pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<
 /// Whether the catalog speaks of a call.
 fn is_told(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
     let callee = function.info.callee(call);
-    let Some(name) = callee.qualified(function.index) else { return false };
-    let (package, receiver, own) =
-        (name.path.as_str(), name.receiver.map(|name| name.as_str()), name.name.as_str());
-    let known = facts(cx.catalog(), function.index, callee);
-    known.in_force::<Blocking>(cx.versions()).is_some()
-        || cx.catalog().covering::<NonBlocking>(package, receiver, own, cx.versions()).is_some()
-        || cx.catalog().covering::<Pure>(package, receiver, own, cx.versions()).is_some()
+    let (catalog, versions, index) = (cx.catalog(), cx.versions(), function.index);
+    facts(catalog, index, callee).in_force::<Blocking>(versions).is_some()
+        || covering::<NonBlocking>(catalog, versions, index, callee).is_some()
+        || covering::<Pure>(catalog, versions, index, callee).is_some()
 }
 
 /// Whether both can fail, and the second takes what the first takes after a context.

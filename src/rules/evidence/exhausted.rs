@@ -12,7 +12,7 @@ use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::summary::{At, BodyId, Function, Source};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{ExprId, Node, StmtId, StmtKind};
 
 /// Reports the receives of the function that wait for a second value.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -46,14 +46,7 @@ fn is_asked_for_nil(scene: &Scene<'_>, receive: ExprId, channel: LocalId) -> boo
     around.any(|node| {
         let Node::Stmt(stmt) = node else { return false };
         let StmtKind::If { cond, .. } = scene.file.stmt(stmt).kind else { return false };
-        match scene.file.expr(scene.file.unparen(cond)).kind {
-            ExprKind::Binary { op: BinaryOp::Ne, left, right, .. } => {
-                scene.is_nil(right)
-                    && scene.local(left) == Some(channel)
-                    && scene.literal_around(node) == literal
-            }
-            _ => false,
-        }
+        scene.nil_test(cond) == Some((channel, true)) && scene.literal_around(node) == literal
     })
 }
 
@@ -107,9 +100,7 @@ impl Walk for Again<'_, '_> {
         if step == self.receive {
             return Passing::Found;
         }
-        let here = At { body: self.body, step };
-        let mut definitions = self.function.definitions_of(self.local);
-        if definitions.any(|definition| definition.at == Some(here)) {
+        if self.function.defines(At { body: self.body, step }, self.local) {
             return Passing::Drop;
         }
         let mut decided = decided.clone();

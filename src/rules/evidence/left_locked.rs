@@ -216,10 +216,7 @@ impl Held<'_, '_> {
         if self.unlocks.iter().any(|unlock| unlock.at == at) {
             return true;
         }
-        let reassigned = self.variable.is_some_and(|variable| {
-            function.definitions_of(variable).any(|definition| definition.at == Some(at))
-        });
-        if reassigned {
+        if self.variable.is_some_and(|variable| function.defines(at, variable)) {
             return true;
         }
         let Some(call) = function.step(at).call(function.file) else { return false };

@@ -7,12 +7,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Held, ends};
-use crate::catalog::{End, Pure, Versions};
+use crate::catalog::{End, Pure};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId};
 use crate::rules::FunctionCx;
 use crate::source::Span;
-use crate::summary::{Act, At, Effect, Function, Mode, Place, Read, Root};
+use crate::summary::{Act, At, Effect, Function, Mode, Place, Read, Root, covering};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// A place where a thing is lost.
@@ -170,12 +170,10 @@ fn is_end_of(effect: &Effect, thing: &Place) -> bool {
 /// that has the thing, and nobody else.
 fn wrapper(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Place> {
     let Step::Call(call) = function.step(at) else { return None };
-    let name = function.info.callee(call).qualified(function.index)?;
-    let receiver = name.receiver.map(|receiver| receiver.as_str());
-    let (path, name) = (name.path.as_str(), name.name.as_str());
-    let versions: &dyn Versions = cx.versions();
-    let pure = cx.catalog().covering::<Pure>(path, receiver, name, versions)?;
-    (pure.holds && receiver.is_none()).then(|| Place::root(Root::Call(call, 0)))
+    let callee = function.info.callee(call);
+    let pure = covering::<Pure>(cx.catalog(), cx.versions(), function.index, callee)?;
+    let is_method = callee.qualified(function.index)?.receiver.is_some();
+    (pure.holds && !is_method).then(|| Place::root(Root::Call(call, 0)))
 }
 
 /// A condition: its text and the variables in it.

@@ -6,7 +6,7 @@ use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalId, Type};
 use crate::rules::scene::Scene;
 use crate::summary::{self, Act, At, BodyId, Function, Place, Read, Root};
-use crate::syntax::{BinaryOp, Element, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
+use crate::syntax::{Element, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// A pipe whose ends two variables of their own hold.
 pub struct Pipe {
@@ -180,13 +180,8 @@ fn param_type(scene: &Scene<'_>, call: ExprId, index: usize) -> Option<Type> {
 
 /// What the catalog says of a call that reads or writes its arguments and no more.
 fn pure<'a>(scene: &Scene<'a>, call: ExprId) -> Option<&'a Pure> {
-    let name = scene.info.callee(call).qualified(scene.cx.index())?;
-    let receiver = name.receiver.map(|receiver| receiver.as_str());
-    let (package, name) = (name.path.as_str(), name.name.as_str());
-    scene
-        .cx
-        .catalog()
-        .covering::<Pure>(package, receiver, name, scene.cx.versions())
+    let (cx, callee) = (scene.cx, scene.info.callee(call));
+    summary::covering::<Pure>(cx.catalog(), cx.versions(), cx.index(), callee)
         .filter(|pure| pure.calls == Calls::Methods)
 }
 
@@ -236,12 +231,7 @@ fn guard(scene: &Scene<'_>, call: ExprId) -> Option<LocalId> {
         },
         _ => None,
     })?;
-    match scene.file.expr(scene.file.unparen(condition)).kind {
-        ExprKind::Binary { op: BinaryOp::Ne, left, right, .. } if scene.is_nil(right) => {
-            scene.local(left)
-        }
-        _ => None,
-    }
+    scene.nil_test(condition).filter(|&(_, asks_for_one)| asks_for_one).map(|(error, _)| error)
 }
 
 /// A walk to the ways out that do not pass a step.
@@ -315,8 +305,7 @@ impl<'s, 'a> Steps<'s, 'a> {
 
     /// Whether a step assigns a variable.
     pub fn sets(&self, step: StepId, local: LocalId) -> bool {
-        let here = At { body: self.body, step };
-        self.function.definitions_of(local).any(|definition| definition.at == Some(here))
+        self.function.defines(At { body: self.body, step }, local)
     }
 
     /// The one value that a step assigns, and the error that it assigns with it.

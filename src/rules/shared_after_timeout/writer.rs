@@ -100,11 +100,9 @@ fn writer_given(
 
 /// What the methods of a writer that a handler calls do with its fields.
 fn of_handler(cx: &FunctionCx<'_>, ty: &Type) -> Vec<(FuncId, FieldUse)> {
-    let Some(TypeDecl::Global(object)) = ty.strip_pointer().named().map(|named| named.decl) else {
-        return Vec::new();
-    };
-    let Some(name) = ty.strip_pointer().named().map(|named| named.name) else { return Vec::new() };
-    let methods = cx.index().package(object.package).methods(name);
+    let Some(named) = ty.strip_pointer().named() else { return Vec::new() };
+    let TypeDecl::Global(object) = named.decl else { return Vec::new() };
+    let methods = cx.index().package(object.package).methods(named.name);
     let called = methods.filter(|method| WRITER_METHODS.contains(&method.name.as_str()));
     let mut found = Vec::new();
     for method in called {
