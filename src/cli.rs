@@ -80,7 +80,8 @@ fn lsp() -> ExitCode {
     let options_in =
         |dir: &Path| LoadOptions::from_env(dir, Vec::new(), None, |name| std::env::var_os(name));
     let input = BufReader::new(io::stdin());
-    let goodbye = lsp::serve(input, BufWriter::new(io::stdout()), Arc::new(options_in));
+    let output = BufWriter::new(io::stdout());
+    let goodbye = lsp::serve(input, output, Arc::new(options_in), cache::of_editor);
     if goodbye { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -11,20 +11,24 @@
 //! output <--wire----+
 //! ```
 //!
-//! Three threads read, write and analyse; the server itself never waits for any of them, so that a
-//! newer edit ends an older run. It runs no program, keeps nothing after it ends, and outlives
-//! whatever its client sends; it ends with its input, or with the process that started it.
+//! Three threads read, write and analyse, and a fourth one looks at whole workspaces for clients that
+//! ask for that; the server itself never waits for any of them, so that a newer edit ends an older
+//! run. It runs no program and outlives whatever its client sends; it ends with its input, or with
+//! the process that started it, and leaves nothing behind but what the cache keeps.
 
 mod actions;
 mod client;
 mod diagnostics;
 mod document;
 mod hover;
+mod papers;
 mod parent;
 mod question;
 mod server;
+mod survey;
 mod uri;
 mod wire;
+mod witness;
 mod worker;
 
 use std::io::{BufRead, Write};
@@ -34,11 +38,21 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use crate::cache::{Cache, Key};
 use crate::project::LoadOptions;
 use server::{Event, Server};
 
 /// What the command line would load in a directory, before any paths are given.
 pub type OptionsIn = Arc<dyn Fn(&Path) -> LoadOptions + Send + Sync>;
+
+/// Where it is kept what was worked out, for whole workspaces.
+#[derive(Debug)]
+pub struct Kept {
+    /// Where.
+    pub cache: Cache,
+    /// The key of the program that works it out.
+    pub program: Key,
+}
 
 /// So many events wait for the server before whoever makes them waits too.
 const EVENTS: usize = 1024;
@@ -53,10 +67,12 @@ pub fn serve(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
     options_in: OptionsIn,
+    kept: impl FnOnce() -> Option<Kept> + Send + 'static,
 ) -> bool {
     let (events, incoming) = mpsc::sync_channel(EVENTS);
     let (outgoing, to_write) = mpsc::channel();
     let (jobs, to_do) = mpsc::channel();
+    let (surveys, to_survey) = mpsc::channel();
     let written = spawn("write", {
         let events = events.clone();
         move || write(to_write, output, &events)
@@ -78,6 +94,10 @@ pub fn serve(
             }
         }
     });
+    spawn("survey", {
+        let (events, options_in) = (events.clone(), Arc::clone(&options_in));
+        move || survey::work(to_survey, &options_in, kept, |event| drop(events.send(event)))
+    });
     let watch = move |process| {
         let events = events.clone();
         spawn("watch", move || {
@@ -85,7 +105,7 @@ pub fn serve(
             let _ = events.send(Event::End);
         });
     };
-    let goodbye = Server::new(outgoing, jobs, options_in).run(&incoming, &watch);
+    let goodbye = Server::new(outgoing, jobs, surveys, options_in).run(&incoming, &watch);
     let _ = written.recv_timeout(LAST_WORDS);
     goodbye
 }

@@ -8,6 +8,7 @@ use super::args::{CacheArgs, CacheCommand, CachePlace};
 use super::{fail, print};
 use crate::analysis::{Keeping, Settings};
 use crate::cache::{Cache, DEFAULT_MAX_BYTES, Stats, default_dir, of_executable};
+use crate::lsp;
 use crate::project::LoadOptions;
 
 /// The cache that `args` ask for. Where nobody says, and the environment knows of no user, there is
@@ -26,6 +27,13 @@ pub fn keeping<'c>(
 ) -> Option<Keeping<'c>> {
     let program = of_executable(&env::current_exe().ok()?, cache).ok()?;
     Some(Keeping { cache, base: settings.base(options, program), verify: args.cache_verify })
+}
+
+/// What an editor's runs are kept in, which is what those of the command line are.
+pub fn of_editor() -> Option<lsp::Kept> {
+    let cache = Cache::new(place(None)?, DEFAULT_MAX_BYTES);
+    let program = of_executable(&env::current_exe().ok()?, &cache).ok()?;
+    Some(lsp::Kept { cache, program })
 }
 
 /// `straggler cache`.

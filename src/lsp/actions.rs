@@ -1,22 +1,29 @@
-//! What can be done about findings: their fixes, and a directive that keeps them quiet.
+//! What can be done about findings: their fixes, a directive that keeps them quiet, and a look at
+//! how they come about.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use gen_lsp_types::{
-    CodeAction, CodeActionKind, CodeActionParams, Diagnostic, Position, Range, TextEdit, Uri,
-    WorkspaceEdit,
+    CodeAction, CodeActionKind, CodeActionParams, Command, Diagnostic, Position, Range, TextEdit,
+    Uri, WorkspaceEdit,
 };
+use serde_json::json;
 
 use crate::analysis::{self, Report};
 use crate::diagnostic::{Finding, Fix, Safety};
 use crate::source::{EditorLines, EditorPosition, Encoding, SourceText};
 use crate::syntax::{self, OutlineDecl};
 
-use super::diagnostics::{self, Places};
+use super::client::Client;
+use super::diagnostics::{self, Names, Places};
 
 /// The kind of the action that applies all safe fixes of a file.
 pub const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.straggler");
+
+/// The command that shows how a finding comes about: its arguments are the URI of the file and the
+/// fingerprint of the finding.
+pub const SHOW: &str = "straggler.showWitness";
 
 /// What stands in a directive until somebody says why.
 const REASON: &str = "REASON";
@@ -24,12 +31,12 @@ const REASON: &str = "REASON";
 /// What can be done about the findings of `path` that the range of `params` touches.
 pub fn actions(
     report: &Report,
-    encoding: Encoding,
+    client: &Client,
     path: &Path,
     params: &CodeActionParams,
-    uri_of: &dyn Fn(&Path) -> Uri,
+    names: Names<'_>,
 ) -> Vec<CodeAction> {
-    let places = Places::new(report, encoding);
+    let places = Places::new(report, client.encoding);
     let asked = |kind: &CodeActionKind| {
         params.context.only.as_ref().is_none_or(|only| only.iter().any(|it| covers(it, kind)))
     };
@@ -38,8 +45,14 @@ pub fn actions(
     if asked(&CodeActionKind::QuickFix) {
         for (index, finding) in report.findings.iter().enumerate().filter(|(_, it)| here(it)) {
             if touches(places.range(finding.primary), params.range) {
-                let told = diagnostics::diagnostic(report, index, &places, uri_of);
-                quick_fixes(report, finding, &told, &places, uri_of, &mut actions);
+                let told = diagnostics::diagnostic(report, index, &places, names);
+                quick_fixes(report, finding, &told, &places, names.uri_of, &mut actions);
+                if client.shows {
+                    let uri = (names.uri_of)(path);
+                    let mut action = show(uri, report.fingerprint(index));
+                    action.diagnostics = Some(vec![told]);
+                    actions.push(action);
+                }
             }
         }
     }
@@ -48,7 +61,7 @@ pub fn actions(
         let safe = |fix: &&Fix| fix.safety == Safety::Safe;
         let findings = report.findings.iter().filter(here);
         let fixes = findings.filter_map(|finding| finding.fixes.iter().find(safe));
-        let edit = edit(fixes, &places, uri_of);
+        let edit = edit(fixes, &places, names.uri_of);
         if edit.changes.as_ref().is_some_and(|changes| !changes.is_empty()) {
             actions.push(action("Apply all safe fixes of straggler", FIX_ALL, edit));
         }
@@ -101,6 +114,22 @@ fn quick_fixes(
     }
     for action in &mut actions[first..] {
         action.diagnostics = Some(vec![told.clone()]);
+    }
+}
+
+fn show(uri: Uri, fingerprint: &str) -> CodeAction {
+    let title = "Show how it comes about".to_owned();
+    let command = Command {
+        title: title.clone(),
+        tooltip: None,
+        command: SHOW.to_owned(),
+        arguments: Some(vec![json!(uri), json!(fingerprint)]),
+    };
+    CodeAction {
+        title,
+        kind: Some(CodeActionKind::QuickFix),
+        command: Some(command),
+        ..CodeAction::default()
     }
 }
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use gen_lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionProvider, DiagnosticOptions, DiagnosticProvider,
-    HoverProvider, InitializeParams, InitializeResult, MarkupKind, PositionEncodingKind, Save,
-    SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSync, TextDocumentSyncKind,
-    TextDocumentSyncOptions, WorkspaceFolder, WorkspaceFolders, WorkspaceFoldersServerCapabilities,
-    WorkspaceOptions,
+    CodeActionKind, CodeActionOptions, CodeActionProvider, CodeLensOptions, DiagnosticOptions,
+    DiagnosticProvider, ExecuteCommandOptions, HoverProvider, InitializeParams, InitializeResult,
+    MarkupKind, PositionEncodingKind, Save, SaveOptions, ServerCapabilities, ServerInfo,
+    TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceFolder,
+    WorkspaceFolders, WorkspaceFoldersServerCapabilities, WorkspaceOptions,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,6 +31,16 @@ pub struct Client {
     pub configures: bool,
     /// Whether it can be told to ask for diagnostics again.
     pub refreshes: bool,
+    /// Whether it can be asked to tell when its settings change.
+    pub tells_settings: bool,
+    /// Whether it can be told to ask for lenses again.
+    pub refreshes_lenses: bool,
+    /// Whether it shows where more is told of a rule.
+    pub links: bool,
+    /// Whether it can be asked to show a document.
+    pub shows: bool,
+    /// Whether it shows how far work is that it has not asked for.
+    pub shows_progress: bool,
     /// Whether it shows Markdown where somebody points at something.
     pub markdown: bool,
     /// The directories that it has open.
@@ -48,6 +58,11 @@ pub struct Settings {
     min_confidence: Option<MinConfidence>,
     /// The Go installation whose standard library is read.
     pub goroot: Option<PathBuf>,
+    /// Whether `go` statements and channels are told of above their lines.
+    pub code_lens: bool,
+    /// Whether files are told of that are not open, which is the default. It is asked for once, when
+    /// the client starts the server.
+    workspace_diagnostics: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -99,6 +114,16 @@ impl Client {
         let watched = workspace.and_then(|it| it.did_change_watched_files.as_ref());
         let text_document = capabilities.text_document.as_ref();
         let refreshing = workspace.and_then(|it| it.diagnostics.as_ref());
+        let window = capabilities.window.as_ref();
+        let pushed = text_document.and_then(|it| it.publish_diagnostics.as_ref());
+        let pulled = text_document.and_then(|it| it.diagnostic.as_ref());
+        let described = [
+            pushed.and_then(|it| it.diagnostics_capabilities.code_description_support),
+            pulled.and_then(|it| it.diagnostics_capabilities.code_description_support),
+        ];
+        let told = workspace.and_then(|it| it.did_change_configuration.as_ref());
+        let lenses = workspace.and_then(|it| it.code_lens.as_ref());
+        let shown = window.and_then(|it| it.show_document.as_ref());
         let hover = text_document.and_then(|it| it.hover.as_ref());
         let formats = hover.and_then(|it| it.content_format.as_ref());
         let options = params.initialization_options.as_ref().unwrap_or(&Value::Null);
@@ -108,10 +133,15 @@ impl Client {
         };
         let client = Client {
             encoding: if utf8 { Encoding::Utf8 } else { Encoding::Utf16 },
-            pulls: text_document.is_some_and(|it| it.diagnostic.is_some()),
+            pulls: pulled.is_some(),
             watches: watched.is_some_and(|it| it.dynamic_registration == Some(true)),
             configures: workspace.is_some_and(|it| it.configuration == Some(true)),
             refreshes: refreshing.is_some_and(|it| it.refresh_support == Some(true)),
+            tells_settings: told.is_some_and(|it| it.dynamic_registration == Some(true)),
+            refreshes_lenses: lenses.is_some_and(|it| it.refresh_support == Some(true)),
+            links: described.contains(&Some(true)),
+            shows: shown.is_some_and(|it| it.support),
+            shows_progress: window.is_some_and(|it| it.work_done_progress == Some(true)),
             markdown: formats.is_some_and(|all| all.contains(&MarkupKind::Markdown)),
             folders: folders(params),
             settings,
@@ -134,6 +164,7 @@ impl Client {
         let pulled = DiagnosticOptions {
             identifier: Some("straggler".to_owned()),
             inter_file_dependencies: true,
+            workspace_diagnostics: self.settings.workspace_diagnostics != Some(false),
             ..DiagnosticOptions::default()
         };
         let actions = CodeActionOptions {
@@ -149,6 +180,11 @@ impl Client {
                 position_encoding: Some(encoding),
                 text_document_sync: Some(TextDocumentSync::Options(sync)),
                 code_action_provider: Some(CodeActionProvider::CodeActionOptions(actions)),
+                code_lens_provider: Some(CodeLensOptions::default()),
+                execute_command_provider: Some(ExecuteCommandOptions {
+                    commands: vec![actions::SHOW.to_owned()],
+                    ..ExecuteCommandOptions::default()
+                }),
                 hover_provider: Some(HoverProvider::Bool(true)),
                 diagnostic_provider: self
                     .pulls
@@ -164,6 +200,18 @@ impl Client {
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             }),
         }
+    }
+
+    /// The directories that it has open and that are in no other of them.
+    pub fn outermost_folders(&self) -> Vec<PathBuf> {
+        let is_inside = |folder: &PathBuf| {
+            self.folders.iter().any(|other| folder != other && folder.starts_with(other))
+        };
+        let mut outermost: Vec<PathBuf> =
+            self.folders.iter().filter(|folder| !is_inside(folder)).cloned().collect();
+        outermost.sort();
+        outermost.dedup();
+        outermost
     }
 
     /// Opens and closes directories.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gen_lsp_types::{
-    Code, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Message, Position, Range,
-    Uri,
+    Code, CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Message,
+    Position, Range, Uri,
 };
 use serde_json::json;
 
@@ -46,16 +46,25 @@ impl<'r> Places<'r> {
     }
 }
 
-/// The findings of a report by file. `uri_of` is how the client spells a path.
+/// How the client calls things.
+#[derive(Clone, Copy)]
+pub struct Names<'n> {
+    /// The URI of a path.
+    pub uri_of: &'n dyn Fn(&Path) -> Uri,
+    /// Where the page of a rule is to be read, for a client that shows it.
+    pub page_of: &'n dyn Fn(&'static str) -> Option<Uri>,
+}
+
+/// The findings of a report by file.
 pub fn by_file(
     report: &Report,
     places: &Places<'_>,
-    uri_of: &dyn Fn(&Path) -> Uri,
+    names: Names<'_>,
 ) -> BTreeMap<PathBuf, Vec<Diagnostic>> {
     let mut files: BTreeMap<PathBuf, Vec<Diagnostic>> = BTreeMap::new();
     for (index, finding) in report.findings.iter().enumerate() {
         let path = places.path(finding.primary).to_owned();
-        let told = diagnostic(report, index, places, uri_of);
+        let told = diagnostic(report, index, places, names);
         files.entry(path).or_default().push(told);
     }
     files
@@ -66,11 +75,11 @@ pub fn diagnostic(
     report: &Report,
     index: usize,
     places: &Places<'_>,
-    uri_of: &dyn Fn(&Path) -> Uri,
+    names: Names<'_>,
 ) -> Diagnostic {
     let (finding, fingerprint) = (&report.findings[index], report.fingerprint(index));
     let location = |location| gen_lsp_types::Location {
-        uri: uri_of(places.path(location)),
+        uri: (names.uri_of)(places.path(location)),
         range: places.range(location),
     };
     let related = finding.labels.iter().map(|label| DiagnosticRelatedInformation {
@@ -86,6 +95,7 @@ pub fn diagnostic(
             Severity::Note => DiagnosticSeverity::Information,
         }),
         code: Some(Code::String(finding.rule.to_owned())),
+        code_description: (names.page_of)(finding.rule).map(|href| CodeDescription { href }),
         source: Some("straggler".to_owned()),
         message: Message::String(message(finding)),
         related_information: (!related.is_empty()).then_some(related),

@@ -17,6 +17,8 @@ pub struct Document {
     pub version: i32,
     /// Its text.
     pub text: String,
+    /// Whether nothing was typed since it was opened or saved.
+    pub saved: bool,
     /// The root of the run that speaks of it, if one does.
     pub root: Option<PathBuf>,
 }
@@ -25,7 +27,7 @@ impl Document {
     /// Does what the user has done, in the order given. What lies outside the text is moved into
     /// it.
     pub fn change(&mut self, version: i32, changes: Vec<Change>, encoding: Encoding) {
-        self.version = version;
+        (self.version, self.saved) = (version, false);
         for change in changes {
             match change {
                 Change::TextDocumentContentChangeWholeDocument(whole) => self.text = whole.text,
@@ -76,6 +78,7 @@ mod tests {
             path: PathBuf::new(),
             version: 1,
             text: text.to_owned(),
+            saved: true,
             root: None,
         };
         document.change(2, edits, Encoding::Utf16);

@@ -1,6 +1,8 @@
 //! What is told of the place that somebody points at: of a directive the pages of its rules, of a
 //! `go` statement how the goroutine ends, of a `make` of a channel who uses it. Only what is known
 //! is said.
+//!
+//! The same in a line each is what the lenses of a file show.
 
 use std::path::Path;
 
@@ -15,13 +17,24 @@ use crate::summary::{
 };
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
-/// What is told of a place, in Markdown, and the text that it is about.
+/// What is told of a place, and the text that it is about.
 #[derive(Debug)]
 pub struct Told {
     /// The text.
     pub span: Span,
-    /// What is told.
+    /// What is told, in Markdown.
     pub markdown: String,
+    /// The same in a line without any marks.
+    pub line: String,
+}
+
+/// Which places somebody wants to be told of.
+#[derive(Clone, Copy, Debug)]
+pub enum About {
+    /// That at a byte.
+    Place(u32),
+    /// All of the file.
+    All,
 }
 
 /// The page of the rule that a directive at `offset` names there, or of the first that it names.
@@ -45,10 +58,12 @@ pub fn of_directive(text: &SourceText, offset: u32) -> Option<Told> {
     }
     let pointed_at = named.iter().find(|(span, _)| span.contains_offset(offset));
     let (span, page) = pointed_at.or(named.first())?;
-    Some(Told { span: *span, markdown: of_page(page) })
+    let line = page.summary.trim().to_owned();
+    Some(Told { span: *span, markdown: of_page(page), line })
 }
 
-fn of_page(page: &Page) -> String {
+/// A page, in Markdown.
+pub fn of_page(page: &Page) -> String {
     let mut text = format!("**{}**: {}\n", page.id, page.summary.trim());
     for section in &page.sections {
         text += &format!("\n### {}\n\n{}\n", section.title, section.text.trim());
@@ -56,41 +71,56 @@ fn of_page(page: &Page) -> String {
     text
 }
 
-/// How the goroutine ends that is started at `offset`, or who uses the channel that is made there.
+/// How the goroutines end that are started in a file, and who uses the channels that are made there.
 pub fn of_code(
     snapshot: &Snapshot,
     index: &Index<'_>,
     summaries: &Summaries<'_>,
     path: &Path,
-    offset: u32,
-) -> Option<Told> {
-    let file = snapshot.files.iter().find(|file| file.path == path)?.id;
-    let holds = |func: &&Func| {
-        let decl = index.file_of(func.id).decl(func.decl);
-        func.file == file && decl.span.contains_offset(offset)
+    about: About,
+) -> Vec<Told> {
+    let Some(file) = snapshot.files.iter().find(|file| file.path == path) else {
+        return Vec::new();
+    };
+    let file = file.id;
+    let wanted = |span: Span| match about {
+        About::Place(offset) => touches(span, offset),
+        About::All => true,
     };
     // Of the views of a package the first is the one without tests.
-    let package = snapshot.packages.iter().find(|package| package.files.contains(&file))?;
-    let func = index.package(package.id).funcs.iter().find(holds)?;
-    let read = summaries.read(func.id)?;
+    let package = snapshot.packages.iter().find(|package| package.files.contains(&file));
+    let Some(package) = package else { return Vec::new() };
+    let holds = |func: &&Func| {
+        let span = index.file_of(func.id).decl(func.decl).span;
+        func.file == file && wanted(span)
+    };
     let knowledge = Knowledge { snapshot, index, summaries, file };
-    let source = &read.function.file;
-    source.descendants(Node::Decl(func.decl)).find_map(|node| match node {
-        Node::Stmt(stmt) => {
-            let StmtKind::Go(call) = source.stmt(stmt).kind else { return None };
-            let start = source.stmt(stmt).span.start;
-            let span = Span::new(start, start + 2);
-            let told = || of_goroutine(&knowledge, func.id, &read, source.unparen(call));
-            touches(span, offset).then(told).flatten().map(|markdown| Told { span, markdown })
-        }
-        Node::Expr(expr) => {
-            let ExprKind::Call { callee, .. } = source.expr(expr).kind else { return None };
-            let span = source.expr(callee).span;
-            let told = || of_channel(&read, expr);
-            touches(span, offset).then(told).flatten().map(|markdown| Told { span, markdown })
-        }
-        Node::Decl(_) => None,
-    })
+    let mut all = Vec::new();
+    for func in index.package(package.id).funcs.iter().filter(holds) {
+        let Some(read) = summaries.read(func.id) else { continue };
+        let source = &read.function.file;
+        let nodes = source.descendants(Node::Decl(func.decl));
+        all.extend(nodes.filter_map(|node| match node {
+            Node::Stmt(stmt) => {
+                let StmtKind::Go(call) = source.stmt(stmt).kind else { return None };
+                let start = source.stmt(stmt).span.start;
+                let span = Span::new(start, start + 2);
+                let told = || of_goroutine(&knowledge, func.id, &read, source.unparen(call));
+                let lines = wanted(span).then(told).flatten()?;
+                Some(tell(span, "How this goroutine ends", &lines))
+            }
+            Node::Expr(expr) => {
+                let ExprKind::Call { callee, .. } = source.expr(expr).kind else { return None };
+                let span = source.expr(callee).span;
+                let lines = wanted(span).then(|| of_channel(&read, expr)).flatten()?;
+                Some(tell(span, "Who uses this channel", &lines))
+            }
+            Node::Decl(_) => None,
+        }));
+    }
+    all.sort_by_key(|told| told.span.start);
+    all.dedup_by_key(|told| told.span);
+    all
 }
 
 fn touches(span: Span, offset: u32) -> bool {
@@ -122,7 +152,7 @@ fn of_goroutine(
     func: FuncId,
     read: &Read<'_>,
     call: ExprId,
-) -> Option<String> {
+) -> Option<Vec<String>> {
     let (index, summaries) = (known.index, known.summaries);
     let function = &read.function;
     let at = function.at_call(call)?;
@@ -155,7 +185,7 @@ fn of_goroutine(
     }
     let spawn = read.effects(at.body).spawns.iter().find(|spawn| spawn.at == at);
     lines.extend(spawn.map(|spawn| of_joining(index, func, spawn)));
-    Some(told("How this goroutine ends", &lines))
+    Some(lines)
 }
 
 /// The ways out of a body.
@@ -233,7 +263,7 @@ fn of_joining(index: &Index<'_>, func: FuncId, spawn: &Spawn) -> String {
 }
 
 /// Who uses the channel that a call of `make` makes, as far as its function shows.
-fn of_channel(read: &Read<'_>, make: ExprId) -> Option<String> {
+fn of_channel(read: &Read<'_>, make: ExprId) -> Option<Vec<String>> {
     let function = &read.function;
     let is_make = matches!(function.info.callee(make), Callee::Builtin(Builtin::Make));
     if !is_make || !matches!(function.index.underlying(function.info.type_of(make)), Type::Chan(..))
@@ -285,7 +315,7 @@ fn of_channel(read: &Read<'_>, make: ExprId) -> Option<String> {
     if !lost.is_empty() {
         lines.push(format!("handed on, so that there may be more: {}", lost.join("; ")));
     }
-    Some(told("Who uses this channel", &lines))
+    Some(lines)
 }
 
 /// Whether a step runs, starts or makes a literal whose own steps are known.
@@ -304,7 +334,8 @@ fn line_of(read: &Read<'_>, at: At) -> u32 {
     function.file.source.line(function.step(at).span(function.file).start)
 }
 
-fn told(title: &str, lines: &[String]) -> String {
+fn tell(span: Span, title: &str, lines: &[String]) -> Told {
     let items: String = lines.iter().map(|line| format!("- {line}\n")).collect();
-    format!("**{title}**\n\n{items}")
+    let line = format!("{title}: {}", lines.join("; ")).replace(['*', '`'], "");
+    Told { span, markdown: format!("**{title}**\n\n{items}"), line }
 }

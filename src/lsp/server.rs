@@ -1,34 +1,35 @@
 //! The thread that knows the state of affairs: what is open, what is analysed, who waits for what.
 //! Whatever happens comes to it as an event, one after the other, and it waits for nothing else.
 
+mod changes;
+mod questions;
+mod workspace;
+
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use gen_lsp_types::{
-    Diagnostic, DidChangeConfigurationParams, DidChangeTextDocumentParams,
-    DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, DidSaveTextDocumentParams, HoverParams, InitializeParams,
-    MessageType, PublishDiagnosticsParams, Uri,
-};
+use gen_lsp_types::{Diagnostic, InitializeParams, MessageType, PublishDiagnosticsParams, Uri};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::analysis::{self, Progress, Report};
-use crate::project;
-use crate::source::SourceText;
+use crate::rules;
 
 use super::OptionsIn;
-use super::client::{Client, Settings};
-use super::diagnostics::{self, Places};
+use super::client::Client;
+use super::diagnostics::{self, Names, Places};
 use super::document::Document;
 use super::hover::{self, Told};
+use super::papers::Papers;
 use super::question::{self, Question};
+use super::survey::{self, Survey, Surveyed};
 use super::uri;
 use super::wire::{self, Incoming};
 use super::worker::{Changed, Done, Inquiry, Job, Task, Trouble};
@@ -41,15 +42,14 @@ pub enum Event {
     /// A run has ended.
     Done(Done),
     /// An answer has been found, or a panic instead.
-    Told(Inquiry, Result<Option<Told>, String>),
+    Told(Inquiry, Result<Vec<Told>, String>),
+    /// More is known of the workspace.
+    Surveyed(Surveyed),
     /// There can be no runs.
     CannotAnalyse(String),
     /// There is no client any more.
     End,
 }
-
-/// So long the user has to stop typing before a run starts that nobody has asked for.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the server is to the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,7 @@ enum Phase {
 pub struct Server {
     outgoing: Sender<Value>,
     tasks: Sender<Task>,
+    surveys: Sender<survey::Job>,
     options_in: OptionsIn,
     phase: Phase,
     client: Option<Client>,
@@ -72,9 +73,13 @@ pub struct Server {
     units: BTreeMap<PathBuf, Unit>,
     /// The root of the run that is under way, and how to end it.
     running: Option<(PathBuf, Arc<Progress>)>,
+    survey: Survey,
+    papers: RefCell<Papers>,
     /// Numbers of states of affairs, over all units.
     last_revision: u64,
     last_request: i32,
+    /// The request for settings that is not answered yet.
+    asked_settings: Option<RequestId>,
     ended: bool,
 }
 
@@ -102,18 +107,27 @@ type Answer = Result<Value, ResponseError>;
 
 impl Server {
     /// A server that nobody has spoken to yet.
-    pub fn new(outgoing: Sender<Value>, tasks: Sender<Task>, options_in: OptionsIn) -> Server {
+    pub fn new(
+        outgoing: Sender<Value>,
+        tasks: Sender<Task>,
+        surveys: Sender<survey::Job>,
+        options_in: OptionsIn,
+    ) -> Server {
         Server {
             outgoing,
             tasks,
+            surveys,
             options_in,
             phase: Phase::Strange,
             client: None,
             documents: BTreeMap::new(),
             units: BTreeMap::new(),
             running: None,
+            survey: Survey::default(),
+            papers: RefCell::default(),
             last_revision: 0,
             last_request: 0,
+            asked_settings: None,
             ended: false,
         }
     }
@@ -124,6 +138,7 @@ impl Server {
         while !self.ended {
             let due = self.units.values().filter_map(|unit| unit.due).min();
             let due = due.filter(|_| self.running.is_none());
+            let due = due.into_iter().chain(self.survey.next()).min();
             let event = match due {
                 None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(due) => events.recv_timeout(due.saturating_duration_since(Instant::now())),
@@ -141,10 +156,12 @@ impl Server {
                 }
             }
             self.start_due();
+            self.survey_due();
         }
         if let Some((_, progress)) = &self.running {
             progress.unwanted.store(true, Ordering::Relaxed);
         }
+        self.survey.stop();
         self.phase == Phase::ShutDown
     }
 
@@ -162,6 +179,7 @@ impl Server {
             Event::Incoming(Incoming::Garbage(answer)) => self.send(answer),
             Event::Done(done) => self.done(done),
             Event::Told(inquiry, told) => self.inquired(inquiry, told),
+            Event::Surveyed(surveyed) => self.surveyed(surveyed),
             Event::CannotAnalyse(why) => self.show(MessageType::Error, &why),
             Event::End => self.ended = true,
         }
@@ -179,6 +197,9 @@ impl Server {
             }
             (Phase::Serving, "shutdown") => {
                 self.phase = Phase::ShutDown;
+                for id in self.survey.leave() {
+                    self.answer(id, Err(cancelled()));
+                }
                 Ok(Some(Value::Null))
             }
             (Phase::Serving, "textDocument/diagnostic") => {
@@ -188,6 +209,16 @@ impl Server {
                 self.ask(&id, Question::Actions(parse(params)?))
             }
             (Phase::Serving, "textDocument/hover") => self.hover(&id, parse(params)?),
+            (Phase::Serving, "textDocument/codeLens") => match self.client().settings.code_lens {
+                true => self.ask(&id, Question::Lenses(parse(params)?)),
+                false => Ok(Some(json!([]))),
+            },
+            (Phase::Serving, "workspace/diagnostic") => {
+                let params = parse(params)?;
+                self.surveying(|survey, say| survey.ask(id.clone(), params, say));
+                Ok(None)
+            }
+            (Phase::Serving, "workspace/executeCommand") => self.command(&id, parse(params)?),
             (Phase::Serving, "initialize") => {
                 Err(error(ErrorCode::InvalidRequest, "there was an `initialize`".to_owned()))
             }
@@ -248,100 +279,32 @@ impl Server {
 
     fn initialized(&mut self) {
         let Some(client) = &self.client else { return };
-        let (watches, configures) = (client.watches, client.configures);
-        if watches {
+        let mut registrations = Vec::new();
+        if client.watches {
             let globs = ["**/*.go", "**/go.mod", "**/go.work", "**/straggler.toml"];
             let watchers: Vec<Value> =
                 globs.iter().map(|glob| json!({ "globPattern": glob })).collect();
-            let registration = json!({
+            registrations.push(json!({
                 "id": "files",
                 "method": "workspace/didChangeWatchedFiles",
                 "registerOptions": { "watchers": watchers },
-            });
-            self.ask_client(
-                "client/registerCapability",
-                json!({ "registrations": [registration] }),
-            );
+            }));
+        }
+        if client.tells_settings {
+            registrations.push(json!({
+                "id": "settings",
+                "method": "workspace/didChangeConfiguration",
+                "registerOptions": { "section": "straggler" },
+            }));
+        }
+        let configures = client.configures;
+        if !registrations.is_empty() {
+            let registrations = json!({ "registrations": registrations });
+            self.ask_client("client/registerCapability", registrations);
         }
         if configures {
             self.ask_settings();
         }
-    }
-
-    fn did_open(&mut self, params: DidOpenTextDocumentParams) {
-        let opened = params.text_document;
-        let uri = opened.uri.0;
-        let path = uri::to_path(&uri).filter(|path| path.extension().is_some_and(|it| it == "go"));
-        let Some(path) = path else {
-            return self.log(&format!("`{uri}` is no Go file of this machine"));
-        };
-        let root = self.root_of(&path);
-        if let Some(root) = &root {
-            self.touch(root.clone(), Changed::Files);
-        }
-        let (version, text) = (opened.version, opened.text);
-        let document = Document { uri: uri.clone(), path, version, text, root };
-        self.documents.insert(uri, document);
-    }
-
-    fn did_change(&mut self, params: DidChangeTextDocumentParams) {
-        let uri = &params.text_document.text_document_identifier.uri.0;
-        let encoding = self.client().encoding;
-        let Some(document) = self.documents.get_mut(uri) else {
-            return self.log(&format!("`{uri}` is not open"));
-        };
-        document.change(params.text_document.version, params.content_changes, encoding);
-        if let Some(root) = document.root.clone() {
-            self.touch(root, Changed::Texts);
-        }
-    }
-
-    /// What is saved may concern others that are not open.
-    fn did_save(&mut self, params: &DidSaveTextDocumentParams) {
-        let document = self.documents.get(&params.text_document.uri.0);
-        if let Some(root) = document.and_then(|document| document.root.clone()) {
-            self.touch(root, Changed::Files);
-        }
-    }
-
-    fn did_close(&mut self, params: &DidCloseTextDocumentParams) {
-        let Some(document) = self.documents.remove(&params.text_document.uri.0) else { return };
-        let Some(root) = document.root else { return };
-        self.touch(root.clone(), Changed::Files);
-        if self.open_in(&root).next().is_none() {
-            self.forget(&root);
-        }
-    }
-
-    fn did_change_files(&mut self, params: &DidChangeWatchedFilesParams) {
-        let paths: Vec<PathBuf> =
-            params.changes.iter().filter_map(|event| uri::to_path(&event.uri.0)).collect();
-        let is_module_file = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name == "go.mod" || name == "go.work")
-        };
-        if paths.iter().any(is_module_file) {
-            self.find_roots();
-        }
-        let is_config =
-            |path: &PathBuf| path.file_name().is_some_and(|name| name == "straggler.toml");
-        let reconfigured = paths.iter().any(is_config);
-        let changed = if reconfigured { Changed::Config } else { Changed::Files };
-        self.touch_all(changed);
-    }
-
-    fn did_change_settings(&mut self, params: &DidChangeConfigurationParams) {
-        if self.client().configures {
-            return self.ask_settings();
-        }
-        self.set(&params.settings);
-    }
-
-    fn did_change_folders(&mut self, params: &DidChangeWorkspaceFoldersParams) {
-        if let Some(client) = &mut self.client {
-            client.change_folders(&params.event.added, &params.event.removed);
-        }
-        self.find_roots();
-        self.touch_all(Changed::Files);
     }
 
     fn cancel(&mut self, params: &Value) {
@@ -354,151 +317,18 @@ impl Server {
                 before - waiting.len()
             })
             .sum();
-        if cancelled > 0 {
-            self.answer(id, Err(error(ErrorCode::RequestCanceled, "cancelled".to_owned())));
+        if self.survey.cancel(&id) || cancelled > 0 {
+            self.answer(id, Err(self::cancelled()));
         }
     }
 
     /// What the client answers to what it was asked: the settings are all that matters.
     fn response(&mut self, response: Response) {
-        if let Ok(Value::Array(settings)) = response.response_result
+        if self.asked_settings.take_if(|id| *id == response.id).is_some()
+            && let Ok(Value::Array(settings)) = response.response_result
             && let [settings] = settings.as_slice()
         {
             self.set(settings);
-        }
-    }
-
-    fn set(&mut self, value: &Value) {
-        match Settings::parse(value) {
-            Err(fault) => {
-                self.show(MessageType::Warning, &format!("the settings of straggler: {fault}"));
-            }
-            Ok(settings) if settings == self.client().settings => {}
-            Ok(settings) => {
-                if let Some(client) = &mut self.client {
-                    client.settings = settings;
-                }
-                self.touch_all(Changed::Config);
-            }
-        }
-    }
-
-    fn ask_settings(&mut self) {
-        let items = json!({ "items": [{ "section": "straggler" }] });
-        self.ask_client("workspace/configuration", items);
-    }
-
-    /// What is told of a directive needs no run.
-    fn hover(
-        &mut self,
-        id: &RequestId,
-        params: HoverParams,
-    ) -> Result<Option<Value>, ResponseError> {
-        let asked = &params.text_document_position_params;
-        if let Some(document) = self.documents.get(&asked.text_document.uri.0) {
-            let offset = document.offset(asked.position, self.client().encoding);
-            let text = SourceText::new(document.text.clone().into_bytes());
-            if let Some(told) = hover::of_directive(&text, offset) {
-                return Ok(Some(question::told(document, &told, self.client())));
-            }
-        }
-        self.ask(id, Question::Hover(params))
-    }
-
-    /// Answers at once if the present state of affairs is known; else later.
-    fn ask(&mut self, id: &RequestId, question: Question) -> Result<Option<Value>, ResponseError> {
-        let document = self.documents.get(question.uri());
-        let Some(root) = document.and_then(|document| document.root.clone()) else {
-            return Ok(self.reply(id, None, &question));
-        };
-        let unit = self.units.entry(root).or_default();
-        if let Some((revision, report)) = &unit.done
-            && *revision == unit.revision
-        {
-            let report = Arc::clone(report);
-            return Ok(self.reply(id, Some(&report), &question));
-        }
-        unit.due = Some(Instant::now());
-        unit.waiting.push((id.clone(), question));
-        Ok(None)
-    }
-
-    /// The answer to a question; `None` if the worker has to find it.
-    fn reply(&self, id: &RequestId, report: Option<&Report>, question: &Question) -> Option<Value> {
-        let uri_of = |path: &Path| self.uri_of(path);
-        let known = report.zip(self.documents.get(question.uri()));
-        match question::reply(id, known, question, self.client(), &uri_of) {
-            Ok(reply) => Some(reply),
-            Err(inquiry) => self.tasks.send(Task::Inquire(inquiry)).is_err().then_some(Value::Null),
-        }
-    }
-
-    /// What the worker has found; it may be of a text that is no longer there.
-    fn inquired(&self, inquiry: Inquiry, told: Result<Option<Told>, String>) {
-        let document = self.documents.values().find(|open| open.path == inquiry.path);
-        let answer = match told {
-            Ok(told) => Ok(match told.zip(document) {
-                Some((told, document)) => question::told(document, &told, self.client()),
-                None => Value::Null,
-            }),
-            Err(panic) => {
-                Err(error(ErrorCode::InternalError, format!("straggler failed: {panic}")))
-            }
-        };
-        self.answer(inquiry.id, answer);
-    }
-
-    /// Makes a new state of affairs of a unit, for which a run is due.
-    fn touch(&mut self, root: PathBuf, changed: Changed) {
-        if let Some((running, progress)) = &self.running
-            && *running == root
-        {
-            progress.unwanted.store(true, Ordering::Relaxed);
-        }
-        self.last_revision += 1;
-        let unit = self.units.entry(root).or_default();
-        unit.revision = self.last_revision;
-        let asked = !unit.waiting.is_empty();
-        unit.changed = unit.changed.max(changed);
-        unit.due = Some(Instant::now() + if asked { Duration::ZERO } else { PAUSE });
-    }
-
-    fn touch_all(&mut self, changed: Changed) {
-        let roots: Vec<PathBuf> = self.units.keys().cloned().collect();
-        for root in roots {
-            self.touch(root, changed);
-        }
-        if self.client().pulls && self.client().refreshes {
-            self.ask_client("workspace/diagnostic/refresh", Value::Null);
-        }
-    }
-
-    /// Where a run for a file is made.
-    fn root_of(&self, path: &Path) -> Option<PathBuf> {
-        let folders = &self.client().folders;
-        project::run_root(&(self.options_in)(path.parent()?), path, folders)
-    }
-
-    /// Finds the roots of what is open again.
-    fn find_roots(&mut self) {
-        let roots: Vec<(String, Option<PathBuf>)> = self
-            .documents
-            .iter()
-            .map(|(uri, document)| (uri.clone(), self.root_of(&document.path)))
-            .collect();
-        for (uri, root) in roots {
-            if let Some(document) = self.documents.get_mut(&uri) {
-                document.root.clone_from(&root);
-            }
-            if let Some(root) = root {
-                self.touch(root, Changed::Files);
-            }
-        }
-        let roots: Vec<PathBuf> = self.units.keys().cloned().collect();
-        for root in roots {
-            if self.open_in(&root).next().is_none() {
-                self.forget(&root);
-            }
         }
     }
 
@@ -507,17 +337,9 @@ impl Server {
         self.documents.values().filter(move |open| open.root.as_deref() == Some(root))
     }
 
-    /// Takes back what was said of a unit of which nothing is open any more.
-    fn forget(&mut self, root: &Path) {
-        let Some(unit) = self.units.remove(root) else { return };
-        for path in unit.published.into_keys() {
-            self.publish(&path, None, Vec::new());
-        }
-        for (id, question) in unit.waiting {
-            if let Some(reply) = self.reply(&id, None, &question) {
-                self.answer(id, Ok(reply));
-            }
-        }
+    fn overlays(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let texts = self.documents.values();
+        texts.map(|open| (open.path.clone(), open.text.clone().into_bytes())).collect()
     }
 
     fn start_due(&mut self) {
@@ -530,9 +352,7 @@ impl Server {
         let root = root.clone();
         let progress = Arc::new(Progress::default());
         let files: Vec<PathBuf> = self.open_in(&root).map(|open| open.path.clone()).collect();
-        let texts = self.documents.values();
-        let overlays =
-            texts.map(|open| (open.path.clone(), open.text.clone().into_bytes())).collect();
+        let overlays = self.overlays();
         let settings = self.client().settings.clone();
         let unit = self.units.get_mut(&root).expect("it is due");
         unit.due = None;
@@ -571,8 +391,11 @@ impl Server {
                 Report::default()
             }
             Err(Trouble::Internal(panic)) => {
-                self.log(&format!("straggler failed: {panic}"));
-                Report::default()
+                let waiting = std::mem::take(&mut unit.waiting);
+                for (id, _) in waiting {
+                    self.answer(id, Err(internal(&panic)));
+                }
+                return self.log(&internal(&panic).message);
             }
         };
         let Some(unit) = self.units.get_mut(&root) else { return };
@@ -596,7 +419,7 @@ impl Server {
     /// Sends what is new in `report`, and takes back what is not in it.
     fn publish_all(&mut self, root: &Path, report: &Report) {
         let places = Places::new(report, self.client().encoding);
-        let mut found = diagnostics::by_file(report, &places, &|path| self.uri_of(path));
+        let mut found = self.named(|names| diagnostics::by_file(report, &places, names));
         let versions: BTreeMap<PathBuf, i32> =
             self.open_in(root).map(|open| (open.path.clone(), open.version)).collect();
         for path in versions.keys() {
@@ -636,6 +459,18 @@ impl Server {
         Uri(open.map_or_else(|| uri::of_path(path), |open| open.uri.clone()))
     }
 
+    /// Gives `work` how the client calls things.
+    fn named<T>(&self, work: impl FnOnce(Names<'_>) -> T) -> T {
+        let uri_of = |path: &Path| self.uri_of(path);
+        let page_of = |rule: &'static str| {
+            let page = rules::find(rule).filter(|_| self.client().links)?;
+            let text = || hover::of_page(&page.page);
+            let file = self.papers.borrow_mut().file(&format!("{rule}.md"), text)?;
+            Some(Uri(uri::of_path(&file)))
+        };
+        work(Names { uri_of: &uri_of, page_of: &page_of })
+    }
+
     fn client(&self) -> &Client {
         self.client.as_ref().expect("nothing is done for a client before it has said who it is")
     }
@@ -648,10 +483,12 @@ impl Server {
         self.notify("window/showMessage", json!({ "type": kind, "message": message }));
     }
 
-    fn ask_client(&mut self, method: &str, params: Value) {
+    fn ask_client(&mut self, method: &str, params: Value) -> RequestId {
         self.last_request += 1;
-        let request = Request::new(self.last_request.into(), method.to_owned(), params);
+        let id = RequestId::from(self.last_request);
+        let request = Request::new(id.clone(), method.to_owned(), params);
         self.send(wire::encode(&request.into()));
+        id
     }
 
     fn notify(&self, method: &str, params: impl Serialize) {
@@ -671,9 +508,15 @@ impl Server {
 
 /// A panic is an answer like others, and the server lives.
 fn guarded<T>(work: impl FnOnce() -> Result<T, ResponseError>) -> Result<T, ResponseError> {
-    analysis::caught(work).unwrap_or_else(|panic| {
-        Err(error(ErrorCode::InternalError, format!("straggler failed: {panic}")))
-    })
+    analysis::caught(work).unwrap_or_else(|panic| Err(internal(&panic)))
+}
+
+fn internal(panic: &str) -> ResponseError {
+    error(ErrorCode::InternalError, format!("straggler failed: {panic}"))
+}
+
+fn cancelled() -> ResponseError {
+    error(ErrorCode::RequestCanceled, "cancelled".to_owned())
 }
 
 fn parse<T: DeserializeOwned>(params: Value) -> Result<T, ResponseError> {

@@ -13,7 +13,7 @@ use crate::project::{self, LoadOptions, Reach, Snapshot};
 
 use super::OptionsIn;
 use super::client;
-use super::hover::{self, Told};
+use super::hover::{self, About, Told};
 use super::server::Event;
 
 /// A run that somebody waits for.
@@ -35,15 +35,15 @@ pub struct Job {
     pub progress: Arc<Progress>,
 }
 
-/// A place that somebody points at, in what the last run of a root was about.
+/// Places that somebody wants to be told of, in what the last run of a root was about.
 #[derive(Debug)]
 pub struct Inquiry {
     /// The directory of the run.
     pub root: PathBuf,
     /// The file.
     pub path: PathBuf,
-    /// The place.
-    pub offset: u32,
+    /// The place, or all of them.
+    pub about: About,
     /// Who asks.
     pub id: RequestId,
 }
@@ -119,6 +119,12 @@ pub fn work(
 /// What gopls says of the same place, by the analyser `sigchanyzer`: an editor has both.
 const SAID_BY_GOPLS: &[&str] = &["signal-notify-unbuffered"];
 
+/// The settings of a run for an editor.
+pub fn settings(options: &LoadOptions, wanted: &client::Settings) -> Result<Settings, Trouble> {
+    let asked = Asked { config: wanted.config(), unless_named: SAID_BY_GOPLS, ..Asked::default() };
+    Settings::find(options, asked).map_err(Trouble::Config)
+}
+
 struct Worker<'a> {
     options_in: &'a OptionsIn,
     kept: HashMap<PathBuf, Kept>,
@@ -133,11 +139,14 @@ struct Kept {
 }
 
 impl Worker<'_> {
-    fn inquire(&mut self, inquiry: &Inquiry) -> Option<Told> {
-        let Kept { settings, snapshot, memory } = self.kept.get_mut(&inquiry.root)?;
-        let (settings, snapshot) = (settings.as_ref()?, snapshot.as_ref()?);
+    fn inquire(&mut self, inquiry: &Inquiry) -> Vec<Told> {
+        let Some(Kept { settings: Some(settings), snapshot: Some(snapshot), memory }) =
+            self.kept.get_mut(&inquiry.root)
+        else {
+            return Vec::new();
+        };
         analysis::inquire(snapshot, &settings.catalog, memory, |index, summaries| {
-            hover::of_code(snapshot, index, summaries, &inquiry.path, inquiry.offset)
+            hover::of_code(snapshot, index, summaries, &inquiry.path, inquiry.about)
         })
     }
 
@@ -164,11 +173,7 @@ impl Worker<'_> {
         };
         let settings = match settings {
             Some(settings) => settings,
-            None => {
-                let config = job.settings.config();
-                let asked = Asked { config, unless_named: SAID_BY_GOPLS, ..Asked::default() };
-                settings.insert(Settings::find(&options, asked).map_err(Trouble::Config)?)
-            }
+            None => settings.insert(self::settings(&options, &job.settings)?),
         };
         let edited = snapshot.take().and_then(|before| before.edited(&options.overlays));
         let now = snapshot.insert(edited.unwrap_or_else(|| project::load(&options)));

@@ -1,5 +1,9 @@
 //! The language server as an editor meets it: the real program at the other end of two pipes.
 
+mod shown;
+mod trouble;
+mod workspace;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -268,6 +272,12 @@ fn who_asks_for_diagnostics_is_sent_none() {
     assert_eq!(places(&editor.pulled(&path)), [] as [&str; 0]);
     editor.did_change(&path, 200, json!([{ "text": LEAKS }]));
     assert_eq!(places(&editor.pulled(&path)), [LEAK]);
+    let params = json!({ "textDocument": { "uri": uri(&path) } });
+    let first = editor.request("textDocument/diagnostic", params.clone()).expect("a report");
+    let mut again = params;
+    again["previousResultId"] = first["resultId"].clone();
+    let second = editor.request("textDocument/diagnostic", again).expect("a report");
+    assert_eq!((&second["kind"], &second["resultId"]), (&json!("unchanged"), &first["resultId"]));
     assert_eq!(places(&editor.pulled(&module.path().join("q.go"))), [] as [&str; 0]);
     let sent = |message: &Value| message["method"] == "textDocument/publishDiagnostics";
     assert!(!editor.unread.iter().any(sent));
