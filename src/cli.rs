@@ -15,6 +15,7 @@ mod diff;
 mod fix;
 mod git;
 mod manual;
+mod papers;
 mod progress;
 mod stdin;
 mod watch;
@@ -34,6 +35,7 @@ use crate::project::{self, LoadOptions};
 use crate::{lsp, output, rules};
 use args::{CheckArgs, Cli, Command, InputArgs, TableFormat, Target};
 use diff::Change;
+use papers::Papers;
 
 const FAILURE: u8 = 2;
 const FINDINGS: u8 = 1;
@@ -81,7 +83,13 @@ fn lsp() -> ExitCode {
         |dir: &Path| LoadOptions::from_env(dir, Vec::new(), None, |name| std::env::var_os(name));
     let input = BufReader::new(io::stdin());
     let output = BufWriter::new(io::stdout());
-    let goodbye = lsp::serve(input, output, Arc::new(options_in), cache::of_editor);
+    let mut papers = Papers::default();
+    let outside = lsp::Outside {
+        options_in: Arc::new(options_in),
+        kept: Box::new(cache::of_editor),
+        write: Box::new(move |name, text| papers.write(name, text).ok()),
+    };
+    let goodbye = lsp::serve(input, output, outside);
     if goodbye { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

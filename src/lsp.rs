@@ -54,6 +54,16 @@ pub struct Kept {
     pub program: Key,
 }
 
+/// What the server is given of the machine.
+pub struct Outside {
+    /// What the command line would load.
+    pub options_in: OptionsIn,
+    /// Where answers are kept, if anywhere; called when that is needed for the first time.
+    pub kept: Box<dyn FnOnce() -> Option<Kept> + Send>,
+    /// Writes a document of a name for the client to show, and gives its path.
+    pub write: papers::Write,
+}
+
 /// So many events wait for the server before whoever makes them waits too.
 const EVENTS: usize = 1024;
 
@@ -66,9 +76,9 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 pub fn serve(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
-    options_in: OptionsIn,
-    kept: impl FnOnce() -> Option<Kept> + Send + 'static,
+    outside: Outside,
 ) -> bool {
+    let Outside { options_in, kept, write: write_document } = outside;
     let (events, incoming) = mpsc::sync_channel(EVENTS);
     let (outgoing, to_write) = mpsc::channel();
     let (jobs, to_do) = mpsc::channel();
@@ -105,7 +115,8 @@ pub fn serve(
             let _ = events.send(Event::End);
         });
     };
-    let goodbye = Server::new(outgoing, jobs, surveys, options_in).run(&incoming, &watch);
+    let goodbye =
+        Server::new(outgoing, jobs, surveys, options_in, write_document).run(&incoming, &watch);
     let _ = written.recv_timeout(LAST_WORDS);
     goodbye
 }

@@ -27,7 +27,7 @@ use super::client::Client;
 use super::diagnostics::{self, Names, Places};
 use super::document::Document;
 use super::hover::{self, Told};
-use super::papers::Papers;
+use super::papers::{self, Papers};
 use super::question::{self, Question};
 use super::survey::{self, Survey, Surveyed};
 use super::uri;
@@ -112,6 +112,7 @@ impl Server {
         tasks: Sender<Task>,
         surveys: Sender<survey::Job>,
         options_in: OptionsIn,
+        write: papers::Write,
     ) -> Server {
         Server {
             outgoing,
@@ -124,7 +125,7 @@ impl Server {
             units: BTreeMap::new(),
             running: None,
             survey: Survey::default(),
-            papers: RefCell::default(),
+            papers: RefCell::new(Papers::new(write)),
             last_revision: 0,
             last_request: 0,
             asked_settings: None,

@@ -27,8 +27,12 @@ fn a_panic_is_the_answer_to_a_request_and_the_server_lives() {
             _ => harness::load_options(dir),
         }
     };
-    let server =
-        thread::spawn(|| lsp::serve(BufReader::new(input), output, Arc::new(options_in), || None));
+    let outside = lsp::Outside {
+        options_in: Arc::new(options_in),
+        kept: Box::new(|| None),
+        write: Box::new(|_, _| None),
+    };
+    let server = thread::spawn(|| lsp::serve(BufReader::new(input), output, outside));
     let mut from_server = BufReader::new(from_server);
     let mut send = |message: Value| {
         let body = message.to_string();
