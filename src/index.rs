@@ -28,7 +28,7 @@ use std::sync::{Arc, OnceLock};
 use crate::catalog::Catalog;
 use crate::project::{Importer, PackageId, Snapshot};
 use crate::source::FileId;
-use crate::syntax::{File, Symbol};
+use crate::syntax::{File, LazyFile, Symbol};
 
 pub use body::BodyInfo;
 pub use constant::Constant;
@@ -83,13 +83,32 @@ pub fn is_of_word(byte: &u8) -> bool {
 /// no work of other threads.
 pub trait Trees: Sync {
     /// The tree of a file of the run.
-    fn tree(&self, file: FileId) -> Arc<File>;
+    fn tree(&self, file: FileId) -> Tree;
+}
+
+/// A file, parsed or to be parsed.
+#[derive(Clone, Debug)]
+pub enum Tree {
+    /// All of it.
+    Whole(Arc<File>),
+    /// Each declaration when it is asked for.
+    Lazy(Arc<LazyFile>),
+}
+
+impl Tree {
+    /// The file, if it is a lazy one without its declarations.
+    fn head(&self) -> &Arc<File> {
+        match self {
+            Tree::Whole(file) => file,
+            Tree::Lazy(file) => file.head(),
+        }
+    }
 }
 
 /// All trees, by [`FileId`].
 impl Trees for Vec<Arc<File>> {
-    fn tree(&self, file: FileId) -> Arc<File> {
-        Arc::clone(&self[file.0 as usize])
+    fn tree(&self, file: FileId) -> Tree {
+        Tree::Whole(Arc::clone(&self[file.0 as usize]))
     }
 }
 
@@ -97,9 +116,10 @@ impl Trees for Vec<Arc<File>> {
 struct PackageSource {
     path: Symbol,
     name: Symbol,
-    files: Vec<(FileId, Arc<File>)>,
+    files: Vec<(FileId, Tree)>,
     importer: Importer,
     under_test: Option<PackageId>,
+    has_bodies: bool,
 }
 
 impl<'s> Index<'s> {
@@ -153,6 +173,7 @@ impl<'s> Index<'s> {
             files: package.files.iter().map(of_file).collect(),
             importer: package.importer,
             under_test: package.under_test,
+            has_bodies: true,
         };
         Package::new(id, source)
     }
@@ -172,8 +193,9 @@ impl<'s> Index<'s> {
         self.snapshot.file(self.func(id).file).test
     }
 
-    /// The tree of the file that declares a function.
+    /// The tree that declares a function: see [`Package::tree`].
     pub fn file_of(&self, id: FuncId) -> &Arc<File> {
-        &self.package(id.package).scope_of(self.func(id).file).file
+        let func = self.func(id);
+        self.package(id.package).tree(func.file, func.decl)
     }
 }

@@ -13,6 +13,7 @@ pub mod ast;
 mod causes;
 mod excerpt;
 mod intern;
+mod lazy;
 mod lex;
 mod lower;
 mod mask;
@@ -23,8 +24,9 @@ mod walk;
 
 pub use ast::*;
 pub use intern::Symbol;
+pub use lazy::{Declared, LazyFile};
 pub use lower::MAX_DEPTH;
 pub use outline::{Features, Outline, OutlineDecl, OutlineKind, outline};
-pub use parse::{parse, parse_declarations};
+pub use parse::parse;
 pub use print::print;
 pub use walk::{Descendants, Node, Parents};

@@ -1,22 +1,29 @@
-//! The trees of the files of a run: each made when somebody asks for it, or beforehand on all
-//! threads for the files that are sure to be asked for.
+//! The trees of the files of a run: whole and made beforehand on all threads for the packages that
+//! are checked, and of what these import as much as somebody asks for.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Progress, guard, internal_error};
 use crate::diagnostic::{Note, NoteKind};
-use crate::index::Trees;
+use crate::index::{Tree, Trees};
 use crate::project::{Snapshot, SourceFile};
 use crate::source::{FileId, SourceText};
-use crate::syntax::{self, File};
+use crate::syntax::{self, File, LazyFile};
 
-/// Trees by path, with the text that they are of and the notes on it.
-pub type Known = FxHashMap<PathBuf, (SourceText, Parsed)>;
+/// Trees by path, with the text that they are of.
+pub type Known = FxHashMap<PathBuf, (SourceText, Made)>;
+
+/// What was made of one file.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    whole: OnceLock<Parsed>,
+    lazy: OnceLock<Arc<LazyFile>>,
+}
 
 /// A tree, and the note on a file that is not Go as it should be.
 pub type Parsed = (Arc<File>, Option<Note>);
@@ -24,7 +31,9 @@ pub type Parsed = (Arc<File>, Option<Note>);
 /// The trees of all files of a run.
 pub struct Forest<'s> {
     snapshot: &'s Snapshot,
-    cells: Vec<OnceLock<Parsed>>,
+    cells: Vec<Made>,
+    /// The files of the packages that are checked, once that is known.
+    checked: OnceLock<FxHashSet<FileId>>,
 }
 
 impl<'s> Forest<'s> {
@@ -32,13 +41,16 @@ impl<'s> Forest<'s> {
     pub fn new(snapshot: &'s Snapshot, known: &Known) -> Forest<'s> {
         let cell = |file: &Arc<SourceFile>| {
             let same = known.get(&file.path).filter(|(text, _)| *text == file.text);
-            same.map_or_else(OnceLock::new, |(_, parsed)| OnceLock::from(parsed.clone()))
+            same.map_or_else(Made::default, |(_, made)| made.clone())
         };
-        Forest { snapshot, cells: snapshot.files.iter().map(cell).collect() }
+        let cells = snapshot.files.iter().map(cell).collect();
+        Forest { snapshot, cells, checked: OnceLock::new() }
     }
 
-    /// Makes the trees of `files`, each of which counts as done.
+    /// Makes the trees of `files`, each of which counts as done. They are those of all packages that
+    /// are checked: from now on trees of others are made in parts.
     pub fn grow(&self, files: &[FileId], progress: &Progress) {
+        self.checked.get_or_init(|| files.iter().copied().collect());
         files.par_iter().for_each(|&file| {
             self.parsed(file);
             progress.done.fetch_add(1, Ordering::Relaxed);
@@ -48,28 +60,31 @@ impl<'s> Forest<'s> {
     /// The tree of a file, with the note on it.
     pub fn parsed(&self, file: FileId) -> &Parsed {
         let file = file.0 as usize;
-        self.cells[file].get_or_init(|| parse_file(&self.snapshot.files[file]))
+        self.cells[file].whole.get_or_init(|| parse_file(&self.snapshot.files[file]))
     }
 
     /// What straggler itself failed at so far.
     pub fn failures(&self) -> impl Iterator<Item = &Note> {
-        let notes =
-            self.cells.iter().filter_map(OnceLock::get).filter_map(|(_, note)| note.as_ref());
+        let notes = self.cells.iter().filter_map(|made| made.whole.get()?.1.as_ref());
         notes.filter(|note| note.kind.is_failure())
     }
 
     /// What was made, for another run.
     pub fn into_known(self) -> Known {
-        let cells = self.cells.into_iter().map(OnceLock::into_inner);
-        let made = self.snapshot.files.iter().zip(cells);
-        made.filter_map(|(file, parsed)| Some((file.path.clone(), (file.text.clone(), parsed?))))
-            .collect()
+        let is_made = |made: &Made| made.whole.get().is_some() || made.lazy.get().is_some();
+        let made = self.snapshot.files.iter().zip(self.cells).filter(|(_, made)| is_made(made));
+        made.map(|(file, made)| (file.path.clone(), (file.text.clone(), made))).collect()
     }
 }
 
 impl Trees for Forest<'_> {
-    fn tree(&self, file: FileId) -> Arc<File> {
-        Arc::clone(&self.parsed(file).0)
+    fn tree(&self, file: FileId) -> Tree {
+        if self.checked.get().is_none_or(|checked| checked.contains(&file)) {
+            return Tree::Whole(Arc::clone(&self.parsed(file).0));
+        }
+        let place = file.0 as usize;
+        let lazy = || Arc::new(LazyFile::new(self.snapshot.files[place].text.clone()));
+        Tree::Lazy(Arc::clone(self.cells[place].lazy.get_or_init(lazy)))
     }
 }
 

@@ -110,15 +110,20 @@ impl Operand {
 }
 
 impl<'a> Checker<'a> {
-    /// A walk that starts in the package block, seen from `file`.
-    pub(super) fn new(index: &'a Index<'a>, package: &'a Package, file: FileId) -> Checker<'a> {
+    /// A walk over a declaration in `tree` that starts in the package block, seen from `file`.
+    pub(super) fn new(
+        index: &'a Index<'a>,
+        package: &'a Package,
+        file: FileId,
+        tree: &'a File,
+    ) -> Checker<'a> {
         let scope = package.scope_of(file);
         Checker {
             index,
             package,
             scope,
             file_id: file,
-            file: &scope.file,
+            file: tree,
             recording: false,
             out: BodyInfo::default(),
             visible: FxHashMap::default(),

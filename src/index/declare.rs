@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::project::PackageId;
-use crate::source::{FileId, Location};
-use crate::syntax::{Body, ConstSpec, DeclKind, File, FuncDecl, TypeSpec};
+use crate::source::Location;
+use crate::syntax::{Body, ConstSpec, DeclId, DeclKind, File, FuncDecl, TypeSpec};
 
 use super::check::Checker;
 use super::package::{Object, ObjectKind};
@@ -34,17 +34,18 @@ impl Index<'_> {
         }
         kept(&object.constant, Question::Value(id), || {
             let spec = self.const_spec(object)?;
-            self.checker(object.id.package, object.file)
-                .declared_constant(spec, object.place as usize)
-                .1
+            self.checker(self.decl_of(object.id)).declared_constant(spec, object.place as usize).1
         })
     }
 
     /// The signature of a declared function or method, without its receiver.
     pub fn func_type(&self, id: FuncId) -> Type {
         kept(&self.func(id).ty, Question::Func(id), || {
-            let mut checker = self.checker(id.package, self.func(id).file);
-            let (_, signature) = self.open_func(&mut checker, id);
+            let func = self.func(id);
+            let package = self.package(id.package);
+            let tree = package.tree_without_body(func.file, func.decl);
+            let mut checker = Checker::new(self, package, func.file, tree);
+            let (_, signature) = self.open_func(&mut checker, id, of_func(tree, func.decl));
             Type::Func(signature)
         })
     }
@@ -54,15 +55,15 @@ impl Index<'_> {
     pub fn body(&self, id: FuncId) -> &BodyInfo {
         let func = self.func(id);
         func.body.get_or_init(|| {
-            let mut checker = self.checker(id.package, func.file).record();
-            let (receiver, signature) = self.open_func(&mut checker, id);
+            let mut checker = self.checker(self.func_ref(id)).record();
             let decl = self.func_decl(id);
+            let (receiver, signature) = self.open_func(&mut checker, id, decl);
             if let (Some(param), Some(ty)) = (&decl.receiver, receiver) {
                 let name = param.name.unwrap_or_else(|| checker.nameless(param));
                 checker.declare_variable(name, LocalKind::Receiver, ty);
             }
             checker.declare_params(&decl.signature, &signature);
-            if let Body::Parsed(block) = self.file(id.package, func.file).body(decl) {
+            if let Body::Parsed(block) = self.file_of(id).body(decl) {
                 checker.body_block(block);
             }
             checker.finish()
@@ -84,8 +85,9 @@ impl Index<'_> {
     pub fn spec_body(&self, package: PackageId, spec: u32) -> &BodyInfo {
         let spec = &self.package(package).specs[spec as usize];
         spec.body.get_or_init(|| {
-            let mut checker = self.checker(package, spec.file).record();
-            match &self.file(package, spec.file).decl(spec.decl).kind {
+            let owner = DeclRef { package, file: spec.file, decl: spec.decl };
+            let mut checker = self.checker(owner).record();
+            match &self.tree(owner).decl(spec.decl).kind {
                 DeclKind::Var(spec) => {
                     checker.var_types(spec);
                 }
@@ -95,7 +97,6 @@ impl Index<'_> {
                     }
                 }
                 DeclKind::Type(declared) => {
-                    let owner = DeclRef { package, file: spec.file, decl: spec.decl };
                     self.open_type(&mut checker, owner, declared);
                     checker.ty(declared.ty);
                 }
@@ -127,8 +128,8 @@ impl Index<'_> {
         }
         let question = Question::Constraint(owner.file, owner.decl, param.index);
         let Some((constraint, outcome)) = query::ask(question, || {
-            let mut checker = self.checker(owner.package, owner.file);
-            let file = self.file(owner.package, owner.file);
+            let mut checker = self.checker(owner);
+            let file = self.tree(owner);
             let params = match &file.decl(owner.decl).kind {
                 DeclKind::Func(decl) => &decl.type_params,
                 DeclKind::Type(spec) => &spec.type_params,
@@ -152,11 +153,7 @@ impl Index<'_> {
 
     /// The declaration of a function.
     pub fn func_decl(&self, id: FuncId) -> &FuncDecl {
-        let func = self.func(id);
-        match &self.file(id.package, func.file).decl(func.decl).kind {
-            DeclKind::Func(decl) => decl,
-            _ => unreachable!("functions are made from declarations of functions"),
-        }
+        of_func(self.file_of(id), self.func(id).decl)
     }
 
     /// Where the name of a declared function stands.
@@ -174,7 +171,7 @@ impl Index<'_> {
     /// The specification of an object of kind [`ObjectKind::Type`].
     pub(super) fn type_spec(&self, id: ObjectId) -> &TypeSpec {
         let object = self.object(id);
-        match &self.file(id.package, object.file).decl(object.decl).kind {
+        match &self.tree(self.decl_of(id)).decl(object.decl).kind {
             DeclKind::Type(spec) => spec,
             _ => unreachable!("the kind of an object is that of its specification"),
         }
@@ -216,7 +213,7 @@ impl Index<'_> {
     fn underlying_declared(&self, id: ObjectId) -> Type {
         kept(&self.object(id).underlying, Question::Underlying(id), || {
             let spec = self.type_spec(id);
-            let mut checker = self.checker(id.package, self.object(id).file);
+            let mut checker = self.checker(self.decl_of(id));
             self.open_type(&mut checker, self.decl_of(id), spec);
             let ty = checker.ty(spec.ty);
             self.underlying(&ty)
@@ -225,8 +222,8 @@ impl Index<'_> {
 
     fn compute_type(&self, object: &Object) -> Type {
         let id = object.id;
-        let mut checker = self.checker(id.package, object.file);
-        match &self.file(id.package, object.file).decl(object.decl).kind {
+        let mut checker = self.checker(self.decl_of(id));
+        match &self.tree(self.decl_of(id)).decl(object.decl).kind {
             DeclKind::Var(spec) => {
                 let mut types = checker.var_types(spec);
                 types.swap_remove(object.place as usize)
@@ -248,7 +245,7 @@ impl Index<'_> {
     }
 
     fn const_spec(&self, object: &Object) -> Option<&ConstSpec> {
-        match &self.file(object.id.package, object.file).decl(object.decl).kind {
+        match &self.tree(self.decl_of(object.id)).decl(object.decl).kind {
             DeclKind::Const(spec) => Some(spec),
             _ => None,
         }
@@ -262,10 +259,14 @@ impl Index<'_> {
 
     /// Declares the type parameters of a function or of its receiver, and gives the types of the
     /// receiver and of the signature.
-    fn open_func(&self, checker: &mut Checker<'_>, id: FuncId) -> (Option<Type>, Arc<Signature>) {
+    fn open_func(
+        &self,
+        checker: &mut Checker<'_>,
+        id: FuncId,
+        decl: &FuncDecl,
+    ) -> (Option<Type>, Arc<Signature>) {
         let func = self.func(id);
-        let decl = self.func_decl(id);
-        let here = DeclRef { package: id.package, file: func.file, decl: func.decl };
+        let here = self.func_ref(id);
         let receiver = decl.receiver.as_ref().map(|param| {
             let owner = func.receiver.and_then(|receiver| receiver.ty);
             checker.receiver(param, owner.map(|owner| self.decl_of(owner)))
@@ -280,12 +281,25 @@ impl Index<'_> {
         (receiver, Arc::new(signature))
     }
 
-    fn checker(&self, package: PackageId, file: FileId) -> Checker<'_> {
-        Checker::new(self, self.package(package), file)
+    fn func_ref(&self, id: FuncId) -> DeclRef {
+        let func = self.func(id);
+        DeclRef { package: id.package, file: func.file, decl: func.decl }
     }
 
-    fn file(&self, package: PackageId, file: FileId) -> &File {
-        &self.package(package).scope_of(file).file
+    fn checker(&self, owner: DeclRef) -> Checker<'_> {
+        Checker::new(self, self.package(owner.package), owner.file, self.tree(owner))
+    }
+
+    fn tree(&self, owner: DeclRef) -> &File {
+        self.package(owner.package).tree(owner.file, owner.decl)
+    }
+}
+
+/// The function that is declared as `decl`.
+fn of_func(tree: &File, decl: DeclId) -> &FuncDecl {
+    match &tree.decl(decl).kind {
+        DeclKind::Func(func) => func,
+        _ => unreachable!("functions are made from declarations of functions"),
     }
 }
 

@@ -6,9 +6,13 @@ use rustc_hash::FxHashMap;
 
 use crate::project::{Importer, PackageId};
 use crate::source::{FileId, Span};
-use crate::syntax::{DeclId, DeclKind, ExprId, ExprKind, File, FuncDecl, Ident, Symbol};
+use crate::syntax::{
+    DeclId, DeclKind, Declared, ExprId, ExprKind, File, Ident, LazyFile, OutlineKind, Symbol,
+};
 
-use super::{BodyInfo, Constant, DeclRef, FuncId, ObjectId, PackageSource, QualifiedName, Type};
+use super::{
+    BodyInfo, Constant, DeclRef, FuncId, ObjectId, PackageSource, QualifiedName, Tree, Type,
+};
 
 /// A package in one view: what its files declare together.
 #[derive(Debug)]
@@ -19,12 +23,15 @@ pub struct Package {
     pub path: Symbol,
     /// The name of its package clauses.
     pub name: Symbol,
-    /// Its files, in the order given.
+    /// Its files, in the order given. Only those of packages that are checked have their
+    /// declarations: see [`Package::declarations`] and [`Package::tree`].
     pub files: Vec<(FileId, Arc<File>)>,
     /// How its imports are looked up.
     pub(super) importer: Importer,
     /// The package with its in-package tests, which an import of the package under test denotes.
     pub(super) under_test: Option<PackageId>,
+    /// Whether the bodies of its functions are read.
+    has_bodies: bool,
     /// What is declared at package level, functions included and methods not, in order.
     pub objects: Vec<Object>,
     /// The functions and methods of each file, in order, and behind them the outermost function
@@ -47,7 +54,7 @@ pub struct Package {
 #[derive(Debug)]
 pub(super) struct FileScope {
     id: FileId,
-    pub(super) file: Arc<File>,
+    tree: Tree,
     /// Imports with a name of their own.
     renamed: Vec<(Symbol, Symbol)>,
     /// Imports that take the name of the package.
@@ -139,7 +146,7 @@ pub struct Receiver {
 impl Package {
     /// Reads the declarations of the files.
     pub(super) fn new(id: PackageId, source: PackageSource) -> Package {
-        let PackageSource { path, name, files, importer, under_test } = source;
+        let PackageSource { path, name, files, importer, under_test, has_bodies } = source;
         let mut package = Package {
             id,
             path,
@@ -147,21 +154,26 @@ impl Package {
             files: Vec::new(),
             importer,
             under_test,
+            has_bodies,
             objects: Vec::new(),
             funcs: Vec::new(),
             specs: Vec::new(),
             scope: FxHashMap::default(),
             methods: FxHashMap::default(),
-            scopes: files.iter().map(|(id, file)| FileScope::new(*id, file)).collect(),
+            scopes: Vec::new(),
             local_types: RwLock::default(),
             constraints: RwLock::default(),
             imported: RwLock::default(),
             reach: OnceLock::new(),
         };
-        for (file_id, file) in &files {
-            package.declare_file(*file_id, file);
+        for (file_id, tree) in files {
+            match &tree {
+                Tree::Whole(file) => package.declare_file(file_id, file),
+                Tree::Lazy(file) => package.declare_lazily(file_id, file),
+            }
+            package.files.push((file_id, Arc::clone(tree.head())));
+            package.scopes.push(FileScope::new(file_id, tree));
         }
-        package.files = files;
         package.join_methods();
         package
     }
@@ -177,9 +189,34 @@ impl Package {
         methods.iter().map(|&index| &self.funcs[index as usize])
     }
 
-    /// The tree of one of its files.
-    pub fn file(&self, id: FileId) -> Option<&Arc<File>> {
-        self.files.iter().find(|(file, _)| *file == id).map(|(_, file)| file)
+    /// The tree that holds a declaration of one of its files: of the whole file or, where the
+    /// package is only imported, of the declaration alone. Those of dependencies have no bodies.
+    pub fn tree(&self, file: FileId, decl: DeclId) -> &Arc<File> {
+        match &self.scope_of(file).tree {
+            Tree::Whole(file) => file,
+            Tree::Lazy(file) if self.has_bodies => file.tree(decl),
+            Tree::Lazy(file) => file.tree_without_body(decl),
+        }
+    }
+
+    /// As [`Package::tree`] where bodies of functions are not asked for. It may be another tree, with
+    /// other nodes.
+    pub(super) fn tree_without_body(&self, file: FileId, decl: DeclId) -> &Arc<File> {
+        match &self.scope_of(file).tree {
+            Tree::Whole(file) => file,
+            Tree::Lazy(file) => file.tree_without_body(decl),
+        }
+    }
+
+    /// All that its files declare, each with the tree that holds it.
+    pub fn declarations(&self) -> impl Iterator<Item = (&File, DeclId)> {
+        self.scopes.iter().flat_map(move |scope| {
+            let ids: Vec<DeclId> = match &scope.tree {
+                Tree::Whole(file) => file.top_level.clone(),
+                Tree::Lazy(file) => file.declared().map(|declared| declared.id).collect(),
+            };
+            ids.into_iter().map(move |decl| (&**self.tree(scope.id, decl), decl))
+        })
     }
 
     /// The file block of one of its files.
@@ -218,45 +255,89 @@ impl Package {
         for &decl in &file.top_level {
             let (kind, names) = match &file.decl(decl).kind {
                 DeclKind::Func(func) => {
-                    self.declare_func(file_id, file, decl, func);
+                    let receiver = func.receiver.as_ref().map(|param| receiver(file, param.ty));
+                    self.declare_func(file_id, decl, func.name, receiver);
                     continue;
                 }
                 DeclKind::Var(spec) => (ObjectKind::Var, &spec.names[..]),
                 DeclKind::Const(spec) => (ObjectKind::Const, &spec.names[..]),
                 DeclKind::Type(spec) => (ObjectKind::Type, std::slice::from_ref(&spec.name)),
             };
-            let spec = Some(self.specs.len() as u32);
-            self.specs.push(Spec { file: file_id, decl, body: OnceLock::new() });
-            for (place, name) in names.iter().enumerate() {
-                self.declare(kind, file_id, (decl, spec, place as u32), *name);
-            }
+            self.declare_spec(kind, file_id, decl, names);
         }
         for (decl, func) in file.initial_literals() {
-            self.add_func(file_id, file, decl, func);
+            self.add_func(file_id, decl, func.name.name, None);
         }
     }
 
-    fn declare_func(&mut self, file_id: FileId, file: &File, decl: DeclId, func: &FuncDecl) {
-        let id = self.add_func(file_id, file, decl, func);
+    fn declare_lazily(&mut self, file: FileId, tree: &LazyFile) {
+        for Declared { id: decl, kind, names, receiver, .. } in tree.declared() {
+            let kind = match kind {
+                OutlineKind::Func => {
+                    let receiver =
+                        receiver.map(|(name, pointer)| Receiver { name, ty: None, pointer });
+                    self.declare_func(file, *decl, names[0], receiver);
+                    continue;
+                }
+                OutlineKind::Var => ObjectKind::Var,
+                OutlineKind::Const => ObjectKind::Const,
+                OutlineKind::Type => ObjectKind::Type,
+                OutlineKind::Package | OutlineKind::Import => continue,
+            };
+            self.declare_spec(kind, file, *decl, names);
+        }
+        let mut literals: Vec<(DeclId, Symbol)> = Vec::new();
+        for declared in tree.declared().filter(|it| it.has_literals && self.has_bodies) {
+            let within = tree.tree(declared.id).initial_literals();
+            literals.extend(within.map(|(decl, func)| (decl, func.name.name)));
+        }
+        // Variables that are declared together share a tree.
+        literals.dedup_by_key(|(decl, _)| *decl);
+        for (decl, name) in literals {
+            self.add_func(file, decl, name, None);
+        }
+    }
+
+    fn declare_spec(&mut self, kind: ObjectKind, file: FileId, decl: DeclId, names: &[Ident]) {
+        let spec = Some(self.specs.len() as u32);
+        self.specs.push(Spec { file, decl, body: OnceLock::new() });
+        for (place, name) in names.iter().enumerate() {
+            self.declare(kind, file, (decl, spec, place as u32), *name);
+        }
+    }
+
+    fn declare_func(
+        &mut self,
+        file: FileId,
+        decl: DeclId,
+        name: Ident,
+        receiver: Option<Receiver>,
+    ) {
+        let id = self.add_func(file, decl, name.name, receiver);
         // `init` cannot be referred to, and there may be many.
-        if func.receiver.is_none() && func.name.name.as_str() != "init" {
-            self.declare(ObjectKind::Func(id), file_id, (decl, None, 0), func.name);
+        if receiver.is_none() && name.name.as_str() != "init" {
+            self.declare(ObjectKind::Func(id), file, (decl, None, 0), name);
         }
     }
 
-    fn add_func(&mut self, file_id: FileId, file: &File, decl: DeclId, func: &FuncDecl) -> FuncId {
+    fn add_func(
+        &mut self,
+        file: FileId,
+        decl: DeclId,
+        name: Symbol,
+        receiver: Option<Receiver>,
+    ) -> FuncId {
         let id = FuncId { package: self.id, index: self.funcs.len() as u32 };
-        let receiver = func.receiver.as_ref().map(|param| receiver(file, param.ty));
         self.funcs.push(Func {
             id,
-            file: file_id,
+            file,
             decl,
-            name: func.name.name,
+            name,
             receiver,
             qualified: QualifiedName {
                 path: self.path,
                 receiver: receiver.map(|receiver| receiver.name),
-                name: func.name.name,
+                name,
             },
             ty: OnceLock::new(),
             body: OnceLock::new(),
@@ -304,16 +385,17 @@ impl Package {
 }
 
 impl FileScope {
-    fn new(id: FileId, file: &Arc<File>) -> FileScope {
+    fn new(id: FileId, tree: Tree) -> FileScope {
+        let imports = tree.head().imports.clone();
         let mut scope = FileScope {
             id,
-            file: Arc::clone(file),
+            tree,
             renamed: Vec::new(),
             unnamed: Vec::new(),
             plausible: Vec::new(),
             dotted: Vec::new(),
         };
-        for import in &file.imports {
+        for import in imports {
             match import.name.map(|name| name.name.as_str()) {
                 Some("_") => {}
                 Some(".") => scope.dotted.push(import.path),

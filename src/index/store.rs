@@ -7,25 +7,25 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::project::{DependencySource, Importer, PackageId, SourceFile};
 use crate::source::SourceText;
-use crate::syntax::{self, File, Symbol};
+use crate::syntax::{LazyFile, Symbol};
 
 use super::package::Package;
-use super::{Index, PackageSource};
+use super::{Index, PackageSource, Tree};
 
 /// The declarations of files of dependencies, which a later index need not read again where the
 /// text is the same.
 #[derive(Debug, Default)]
-pub struct Declarations(Mutex<FxHashMap<PathBuf, (SourceText, Arc<File>)>>);
+pub struct Declarations(Mutex<FxHashMap<PathBuf, (SourceText, Arc<LazyFile>)>>);
 
 impl Declarations {
-    fn of(&self, file: &SourceFile) -> Arc<File> {
+    fn of(&self, file: &SourceFile) -> Arc<LazyFile> {
         let known = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((text, tree)) = known().get(&file.path)
             && *text == file.text
         {
             return Arc::clone(tree);
         }
-        let tree = Arc::new(syntax::parse_declarations(file.text.clone()));
+        let tree = Arc::new(LazyFile::new(file.text.clone()));
         known().insert(file.path.clone(), (file.text.clone(), Arc::clone(&tree)));
         tree
     }
@@ -140,17 +140,19 @@ impl Index<'_> {
                 .files
                 .iter()
                 .map(|file| {
-                    let read = || Arc::new(syntax::parse_declarations(file.text.clone()));
-                    (file.id, self.declarations.map_or_else(read, |known| known.of(file)))
+                    let read = || Arc::new(LazyFile::new(file.text.clone()));
+                    let tree = self.declarations.map_or_else(read, |known| known.of(file));
+                    (file.id, Tree::Lazy(tree))
                 })
                 .collect();
-            let clause = files.iter().find_map(|(_, file)| file.package);
+            let clause = files.iter().find_map(|(_, tree)| tree.head().package);
             let sources = PackageSource {
                 path: source.import_path,
                 name: clause.map_or(Symbol::new("_"), |clause| clause.name),
                 files,
                 importer: source.importer,
                 under_test: None,
+                has_bodies: false,
             };
             Package::new(id, sources)
         });

@@ -129,7 +129,7 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
 fn is_named_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func) -> bool {
     let of_package = cx.index.package(package);
     of_package.specs.iter().zip(0..).any(|(spec, number)| {
-        let Some(file) = of_package.file(spec.file) else { return false };
+        let file = of_package.tree(spec.file, spec.decl);
         let text = file.source.slice(file.decl(spec.decl).span);
         if !holds(text, func.name.as_str().as_bytes()) {
             return false;

@@ -1,5 +1,7 @@
 //! The tree of one file.
 
+use std::ops::{Index, IndexMut};
+
 use crate::source::{SourceText, Span};
 use crate::syntax::Symbol;
 
@@ -11,7 +13,7 @@ pub struct ExprId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StmtId(pub u32);
 
-/// A specification of a declaration (of a file or of a body): an index into [`File::decls`].
+/// A specification of a declaration (of a file or of a body).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeclId(pub u32);
 
@@ -34,7 +36,7 @@ pub struct File {
     /// The imports, in order.
     pub imports: Vec<Import>,
     /// All specifications: first come, first numbered, those inside bodies included.
-    pub decls: Vec<Decl>,
+    pub(super) decls: Arena<Decl>,
     /// Those of `decls` that stand at file level, in order of source.
     pub top_level: Vec<DeclId>,
     /// The outermost function literals of the initial values of package variables, in order: each
@@ -49,8 +51,57 @@ pub struct File {
     /// Whether the file says that it is generated: a line `// Code generated ... DO NOT EDIT.`
     /// before the package clause (<https://go.dev/s/generatedcode>).
     pub generated: bool,
-    pub(super) exprs: Vec<Expr>,
-    pub(super) stmts: Vec<Stmt>,
+    pub(super) exprs: Arena<Expr>,
+    pub(super) stmts: Arena<Stmt>,
+}
+
+/// Nodes of one kind, numbered in the order in which they came, from some number on.
+#[derive(Clone, Debug)]
+pub(super) struct Arena<T> {
+    first: u32,
+    nodes: Vec<T>,
+}
+
+impl<T> Arena<T> {
+    pub(super) fn new(first: u32, expected: usize) -> Arena<T> {
+        Arena { first, nodes: Vec::with_capacity(expected) }
+    }
+
+    /// Adds a node and gives its number.
+    pub(super) fn push(&mut self, node: T) -> u32 {
+        self.nodes.push(node);
+        self.first + self.nodes.len() as u32 - 1
+    }
+
+    pub(super) fn pop(&mut self) -> Option<T> {
+        self.nodes.pop()
+    }
+
+    pub(super) fn swap(&mut self, one: u32, other: u32) {
+        self.nodes.swap((one - self.first) as usize, (other - self.first) as usize);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (self.first..).zip(&self.nodes)
+    }
+}
+
+impl<T> Index<u32> for Arena<T> {
+    type Output = T;
+
+    fn index(&self, number: u32) -> &T {
+        &self.nodes[(number - self.first) as usize]
+    }
+}
+
+impl<T> IndexMut<u32> for Arena<T> {
+    fn index_mut(&mut self, number: u32) -> &mut T {
+        &mut self.nodes[(number - self.first) as usize]
+    }
 }
 
 /// A place that does not parse.
@@ -628,17 +679,22 @@ pub struct CommClause {
 impl File {
     /// The expression or type `id`.
     pub fn expr(&self, id: ExprId) -> &Expr {
-        &self.exprs[id.0 as usize]
+        &self.exprs[id.0]
     }
 
     /// The statement `id`.
     pub fn stmt(&self, id: StmtId) -> &Stmt {
-        &self.stmts[id.0 as usize]
+        &self.stmts[id.0]
     }
 
     /// The specification `id`.
     pub fn decl(&self, id: DeclId) -> &Decl {
-        &self.decls[id.0 as usize]
+        &self.decls[id.0]
+    }
+
+    /// All specifications, those inside bodies included, by number.
+    pub fn decls(&self) -> impl Iterator<Item = (DeclId, &Decl)> {
+        self.decls.iter().map(|(number, decl)| (DeclId(number), decl))
     }
 
     /// The body of a declared function of this file.
@@ -666,12 +722,12 @@ impl File {
         id
     }
 
-    /// Number of expressions: ids run from 0 to one less.
+    /// Number of expressions: in a file that was parsed whole, ids run from 0 to one less.
     pub fn expr_count(&self) -> usize {
         self.exprs.len()
     }
 
-    /// Number of statements: ids run from 0 to one less.
+    /// Number of statements: in a file that was parsed whole, ids run from 0 to one less.
     pub fn stmt_count(&self) -> usize {
         self.stmts.len()
     }

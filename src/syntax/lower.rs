@@ -10,6 +10,7 @@
 //! field names: asking tree-sitter for those costs more than all the rest.
 
 mod decls;
+mod expected;
 mod exprs;
 mod kinds;
 mod stmts;
@@ -19,7 +20,7 @@ use rustc_hash::FxHashMap;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::source::{SourceText, Span};
-use crate::syntax::ast::BodyState;
+use crate::syntax::ast::{Arena, BodyState};
 use crate::syntax::excerpt::Excerpt;
 use crate::syntax::{
     Case, CommClause, Decl, DeclId, DeclKind, Element, Expr, ExprId, ExprKind, Field, File, Ident,
@@ -38,7 +39,7 @@ pub(super) struct Lowering<'s> {
     names: FxHashMap<&'s [u8], Symbol>,
     pub(super) package: Option<Ident>,
     pub(super) imports: Vec<Import>,
-    pub(super) decls: Vec<Decl>,
+    pub(super) decls: Arena<Decl>,
     pub(super) top_level: Vec<DeclId>,
     /// The function literals met since the last declared function: in the end those of package
     /// variables, inner ones before those around them.
@@ -46,8 +47,8 @@ pub(super) struct Lowering<'s> {
     literals: Vec<DeclId>,
     pub(super) comments: Vec<Span>,
     pub(super) errors: Vec<SyntaxError>,
-    exprs: Vec<Expr>,
-    stmts: Vec<Stmt>,
+    exprs: Arena<Expr>,
+    stmts: Arena<Stmt>,
     /// Whether this tree's nesting was cut: said once for each.
     too_deep: bool,
     hidden_type_params: Box<[TypeParam]>,
@@ -91,20 +92,25 @@ struct Frame {
 impl<'s> Lowering<'s> {
     /// An empty file over `source`.
     pub(super) fn new(source: &'s SourceText) -> Lowering<'s> {
+        Lowering::numbered(source, 0, source.bytes().len())
+    }
+
+    /// As `new`, for that part of a file, `length` bytes, whose nodes are numbered from `first` on.
+    pub(super) fn numbered(source: &'s SourceText, first: u32, length: usize) -> Lowering<'s> {
         let bytes = source.bytes();
         Lowering {
             bytes,
             names: FxHashMap::default(),
             package: None,
             imports: Vec::new(),
-            decls: Vec::new(),
+            decls: Arena::new(first, 0),
             top_level: Vec::new(),
             loose_literals: Vec::new(),
             literals: Vec::new(),
             comments: Vec::new(),
             errors: Vec::new(),
-            exprs: Vec::with_capacity(bytes.len() / 8),
-            stmts: Vec::with_capacity(bytes.len() / 40),
+            exprs: Arena::new(first, length / 8),
+            stmts: Arena::new(first, length / 40),
             too_deep: false,
             hidden_type_params: Box::default(),
             hidden_types: FxHashMap::default(),
@@ -159,7 +165,7 @@ impl<'s> Lowering<'s> {
         let first = self.top_level.len();
         self.add(cursor, base, end);
         for id in &self.top_level[first..] {
-            if let DeclKind::Func(func) = &mut self.decls[id.0 as usize].kind
+            if let DeclKind::Func(func) = &mut self.decls[id.0].kind
                 && let BodyState::External = func.body
             {
                 func.body = BodyState::Elided(Span::new(func.signature.span.end.min(end), end));
@@ -170,10 +176,10 @@ impl<'s> Lowering<'s> {
     /// Marks the bodies of functions as left out: what was parsed for them is not their text.
     pub(super) fn elide_bodies(&mut self) {
         for id in &self.top_level {
-            if let DeclKind::Func(func) = &mut self.decls[id.0 as usize].kind
+            if let DeclKind::Func(func) = &mut self.decls[id.0].kind
                 && let BodyState::Parsed(block) = func.body
             {
-                func.body = BodyState::Elided(self.stmts[block.0 as usize].span);
+                func.body = BodyState::Elided(self.stmts[block.0].span);
             }
         }
     }
@@ -321,22 +327,20 @@ impl<'s> Lowering<'s> {
     }
 
     fn alloc_expr(&mut self, kind: ExprKind, span: Span) -> ExprId {
-        let id = ExprId(self.exprs.len() as u32);
-        if let ExprKind::FuncLit(_) = kind {
+        let is_literal = matches!(kind, ExprKind::FuncLit(_));
+        let id = ExprId(self.exprs.push(Expr { kind, span }));
+        if is_literal {
             self.loose_literals.push(id);
         }
-        self.exprs.push(Expr { kind, span });
         id
     }
 
     fn alloc_stmt(&mut self, kind: StmtKind, span: Span) -> StmtId {
-        self.stmts.push(Stmt { kind, span });
-        StmtId(self.stmts.len() as u32 - 1)
+        StmtId(self.stmts.push(Stmt { kind, span }))
     }
 
     fn alloc_decl(&mut self, decl: Decl) -> DeclId {
-        self.decls.push(decl);
-        DeclId(self.decls.len() as u32 - 1)
+        DeclId(self.decls.push(decl))
     }
 
     fn symbol(&mut self, span: Span) -> Symbol {

@@ -33,8 +33,13 @@ pub struct OutlineDecl {
     pub span: Span,
     /// The name of a function or method.
     pub name: Option<Span>,
+    /// The names that `const`, `var` and `type` declare, each with the number of its specification
+    /// in the declaration; specifications are there in order.
+    pub declared: Vec<(u32, Span)>,
     /// The name of the type that a method belongs to.
     pub receiver: Option<Span>,
+    /// Whether the method belongs to the pointer to that type.
+    pub on_pointer: bool,
     /// The body of a function or method, braces included.
     pub body: Option<Span>,
     /// What stands in the body of a function, or anywhere in another declaration.
@@ -132,6 +137,14 @@ pub fn outline(bytes: &[u8]) -> Outline {
     scanner.outline
 }
 
+/// As [`outline`], without what the bodies of functions have to do with, and what is called.
+pub(super) fn outline_of_places(bytes: &[u8]) -> Outline {
+    let mut scanner = Scanner::new(bytes, Span::new(0, bytes.len() as u32), Trust::Brackets);
+    scanner.looks_inside = false;
+    scanner.file();
+    scanner.outline
+}
+
 /// As [`outline`], for a part of the file whose brackets are known to be wrong: a declaration ends
 /// before the next line that starts with the keyword of one.
 pub(super) fn outline_by_lines(bytes: &[u8], within: Span) -> Outline {
@@ -153,6 +166,8 @@ struct Scanner<'t> {
     text: &'t [u8],
     lexer: Lexer<'t>,
     trust: Trust,
+    /// Whether bodies of functions are of interest, and what is called.
+    looks_inside: bool,
     outline: Outline,
     called: FxHashMap<&'t [u8], Called>,
     /// How many declarations were read, those that were read again included.
@@ -167,6 +182,58 @@ struct Called {
     symbol: Symbol,
     /// The last scan that met a call of it.
     last_scan: usize,
+}
+
+/// Where in a declaration of constants, variables or types names are declared.
+struct Specs {
+    /// The specification.
+    number: u32,
+    /// How many brackets are open around a specification.
+    depth: usize,
+    next: Next,
+    /// Whether a specification may declare several names.
+    several: bool,
+}
+
+/// What can come next in a specification.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// A name, or where specifications start the parenthesis around all.
+    Name,
+    /// A comma and more names, or something else.
+    Comma,
+    /// No more names.
+    Other,
+}
+
+impl Specs {
+    fn of(kind: OutlineKind) -> Specs {
+        let declares = matches!(kind, OutlineKind::Const | OutlineKind::Var | OutlineKind::Type);
+        let next = if declares { Next::Name } else { Next::Other };
+        Specs { number: 0, depth: 0, next, several: kind != OutlineKind::Type }
+    }
+
+    /// Whether the next token, with so many brackets open around it, is a name that is declared.
+    fn name(&mut self, tok: Tok, open: usize) -> bool {
+        if open != self.depth {
+            return false;
+        }
+        match (tok, self.next) {
+            (Tok::Open(b'('), Next::Name) if open == 0 => self.depth = 1,
+            (Tok::Semicolon, Next::Comma | Next::Other) if open == 1 => {
+                self.number += 1;
+                self.next = Next::Name;
+            }
+            (Tok::Name, Next::Name) => {
+                self.next = Next::Comma;
+                return true;
+            }
+            (Tok::Comma, Next::Comma) if self.several => self.next = Next::Name,
+            (Tok::Semicolon, _) => {}
+            _ => self.next = Next::Other,
+        }
+        false
+    }
 }
 
 /// A place to go back to.
@@ -186,6 +253,7 @@ impl<'t> Scanner<'t> {
             text,
             lexer,
             trust,
+            looks_inside: true,
             outline: Outline::default(),
             called: FxHashMap::default(),
             scans: 0,
@@ -253,7 +321,9 @@ impl<'t> Scanner<'t> {
             kind,
             span: Span::new(keyword.start, keyword.end),
             name: None,
+            declared: Vec::new(),
             receiver: None,
+            on_pointer: false,
             body: None,
             features: Features::NONE,
             calls: Box::default(),
@@ -262,6 +332,7 @@ impl<'t> Scanner<'t> {
         if is_func {
             self.func_name(&mut decl);
         }
+        let mut specs = Specs::of(kind);
         let mut calls = Vec::new();
         let mut body_start = None;
         let mut before = Tok::Op;
@@ -270,7 +341,10 @@ impl<'t> Scanner<'t> {
         loop {
             let mark = self.mark();
             let token = self.next();
-            let counts = body_start.is_some() || !is_func;
+            let counts = if is_func { self.looks_inside && body_start.is_some() } else { true };
+            if specs.name(token.tok, self.open.len()) {
+                decl.declared.push((specs.number, Span::new(token.start, token.end)));
+            }
             match token.tok {
                 Tok::End if self.open.is_empty() || self.trust == Trust::Lines => break,
                 Tok::End => return false,
@@ -288,7 +362,9 @@ impl<'t> Scanner<'t> {
                     }
                     if bracket == b'(' && counts && matches!(before, Tok::Name | Tok::Close(_)) {
                         decl.features |= Features::CALL;
-                        if let Some(callee) = callee {
+                        if let Some(callee) = callee
+                            && self.looks_inside
+                        {
                             self.call(callee, &mut calls);
                         }
                     }
@@ -335,6 +411,7 @@ impl<'t> Scanner<'t> {
                         depth += 1;
                     }
                     Tok::Close(_) => depth -= 1,
+                    Tok::Star if !in_index => decl.on_pointer = true,
                     Tok::Name if !in_index => {
                         decl.receiver = Some(Span::new(token.start, token.end));
                     }

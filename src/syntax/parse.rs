@@ -13,7 +13,6 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::source::{SourceText, Span};
 use crate::syntax::causes::causes;
-use crate::syntax::excerpt::Excerpt;
 use crate::syntax::lower::Lowering;
 use crate::syntax::mask::{self, Masked};
 use crate::syntax::outline::{Outline, OutlineDecl, outline, outline_by_lines};
@@ -36,28 +35,6 @@ pub fn parse(source: SourceText) -> File {
     lowering.finish(source.clone(), generated)
 }
 
-/// Parses the declarations of one file and leaves the bodies of functions out, at a fraction of the
-/// cost: see [`Body::Elided`](crate::syntax::Body::Elided). A file with errors is parsed whole.
-pub fn parse_declarations(source: SourceText) -> File {
-    let bytes = source.bytes();
-    let outline = outline(bytes);
-    let excerpt = Excerpt::of_declarations(bytes, &outline);
-    let tree = tree(&excerpt.text).filter(|tree| !tree.root_node().has_error());
-    let Some(tree) = tree else { return parse(source) };
-    let mut lowering = Lowering::new(&source);
-    lowering.add_excerpt(tree.walk(), &excerpt);
-    lowering.elide_bodies();
-    let bodies: Vec<Span> = outline.decls.iter().filter_map(|decl| decl.body).collect();
-    let is_outside = |comment: &Span| {
-        let before = bodies.partition_point(|body| body.start < comment.start);
-        before.checked_sub(1).is_none_or(|at| bodies[at].end <= comment.start)
-    };
-    lowering.comments = outline.comments.into_iter().filter(is_outside).collect();
-    let package_start = lowering.package.map(|name| name.span.start);
-    let generated = is_generated(bytes, package_start);
-    lowering.finish(source.clone(), generated)
-}
-
 thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(new_parser());
 }
@@ -71,7 +48,7 @@ fn new_parser() -> Parser {
 }
 
 /// tree-sitter's tree of `text`; `None` when it needs more steps than honest code of that length.
-fn tree(text: &[u8]) -> Option<Tree> {
+pub(super) fn tree(text: &[u8]) -> Option<Tree> {
     // A tick is a hundred of the parser's operations. Go's own tree needs at most one for 40 bytes.
     let mut ticks_left = 10_000 + text.len();
     let mut count = |_: &ParseState| {
@@ -126,7 +103,7 @@ fn understood(tree: &Tree) -> FxHashMap<u32, Node<'_>> {
 
 /// Parses one declaration by itself. If it then still has errors and looks like several that ran
 /// into each other, each of them.
-fn declaration(lowering: &mut Lowering, bytes: &[u8], decl: &OutlineDecl) {
+pub(super) fn declaration(lowering: &mut Lowering, bytes: &[u8], decl: &OutlineDecl) {
     let piece = Piece::parse(bytes, decl.span);
     if piece.is_understood() {
         return piece.lower(lowering);
@@ -265,7 +242,7 @@ fn illegal_byte(bytes: &[u8]) -> Option<SyntaxError> {
 }
 
 /// Whether a line before the package clause says that the file is generated.
-fn is_generated(bytes: &[u8], package_name: Option<u32>) -> bool {
+pub(super) fn is_generated(bytes: &[u8], package_name: Option<u32>) -> bool {
     let head = &bytes[..package_name.map_or(bytes.len(), |at| at as usize)];
     head.split(|&byte| byte == b'\n').any(|line| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -1,7 +1,7 @@
 //! What `syntax` understands of Go.
 
 use straggler::source::{SourceText, Span};
-use straggler::syntax::{self, Body, DeclKind, File, Node};
+use straggler::syntax::{self, Body, DeclId, DeclKind, Declared, File, Ident, LazyFile, Node};
 
 /// Parses `text` and compares the printed tree.
 #[track_caller]
@@ -285,57 +285,125 @@ fn the_outermost_literals_of_package_variables_are_functions_too() {
     assert_eq!(file.funcs().count(), 1);
 }
 
-#[test]
-fn declarations_without_bodies() {
-    let printed = |text: &str| {
-        syntax::print(&syntax::parse_declarations(SourceText::new(text.as_bytes().to_vec())))
-    };
-    let text = "package p\nvar f = func() { g() }\nfunc (T) M(x interface{ N() }) struct{ a int } { return struct{ a int }{}  /* } */ }\nfunc g() {}\nfunc h()\n";
-    assert_eq!(
-        printed(text),
-        "package p\nvar f = (func ()\n  (call g))\nfunc (T) M (x (interface (N ()))) ((struct (a int))) elided\nfunc g () elided\nfunc h () external\n",
-    );
-    // A file with errors is parsed whole.
-    let broken = "package p\nfunc f() { x := 1 }\nfunc ) g() {}\n";
-    let whole = syntax::parse(SourceText::new(broken.as_bytes().to_vec()));
-    assert_eq!(printed(broken), syntax::print(&whole));
+/// What a file declares, each declaration parsed by itself.
+fn lazily(text: &str) -> String {
+    let file = LazyFile::new(SourceText::new(text.as_bytes().to_vec()));
+    let mut printed = String::new();
+    let mut last = None;
+    for declared in file.declared() {
+        let tree = file.tree_without_body(declared.id);
+        if last.replace(tree.top_level[0]) != Some(tree.top_level[0]) {
+            printed.push_str(&syntax::print(tree));
+        }
+    }
+    printed
 }
 
-/// Where the declarations of a file stand with all that is outside of the bodies of functions, and
-/// the comments there.
+#[test]
+fn declarations_are_parsed_one_by_one_without_bodies() {
+    let text = "package p\nvar f = func() { g() }\nfunc (T) M(x interface{ N() }) struct{ a int } { return struct{ a int }{}  /* } */ }\nfunc g() {}\nfunc h()\n";
+    assert_eq!(
+        lazily(text),
+        "var f = (func ()\n  (call g))\nfunc (T) M (x (interface (N ()))) ((struct (a int))) elided\nfunc g () elided\nfunc h () external\n",
+    );
+    let broken = "package p\nfunc f() { x := 1 }\nfunc ) g() {}\nvar a = \ntype T int\nfunc i() (";
+    // Until its brackets are closed a declaration goes on; what is known of it are names.
+    assert_eq!(
+        lazily(broken),
+        "func f () elided\nvar a : ?\n4:1: syntax error: declaration cannot be understood\nfunc i () elided\n6:10: syntax error: `(` is never closed\n",
+    );
+}
+
+#[test]
+fn what_is_declared_is_known_before_it_is_parsed() {
+    let text = "package p\nimport \"x\"\nconst (\n\ta, b = iota, 1 // one\n\tc, _\n\n\t_, _ = f(1, 2), 3;\n)\nvar x, y int\n\
+                var ( z struct { u, v int }; w = []int{1, 2} )\ntype (\n\tS struct {\n\t\tn int\n\t}\n\tG[K, V any] map[K]V\n)\n\
+                type A = int\nfunc f(a, b int) {}\nfunc (r *G[K, V]) M() {}\nfunc (S) N()\nvar ()\n";
+    let file = LazyFile::new(SourceText::new(text.as_bytes().to_vec()));
+    let told: Vec<String> = file
+        .declared()
+        .map(|declared| {
+            let names: Vec<&str> = declared.names.iter().map(|name| name.name.as_str()).collect();
+            let receiver = declared
+                .receiver
+                .map(|(name, pointer)| format!(" of {}{}", if pointer { "*" } else { "" }, name));
+            let tree = file.tree(declared.id);
+            let parsed: Vec<Ident> = match &tree.decl(declared.id).kind {
+                DeclKind::Var(spec) => spec.names.to_vec(),
+                DeclKind::Const(spec) => spec.names.to_vec(),
+                DeclKind::Type(spec) => vec![spec.name],
+                DeclKind::Func(func) => vec![func.name],
+            };
+            assert_eq!(parsed, *declared.names);
+            format!("{:?} {}{}", declared.kind, names.join(" "), receiver.unwrap_or_default())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "Const a b",
+            "Const c _",
+            "Const _ _",
+            "Var x y",
+            "Var z",
+            "Var w",
+            "Type S",
+            "Type G",
+            "Type A",
+            "Func f",
+            "Func M of *G",
+            "Func N of S",
+        ]
+    );
+}
+
+/// Where the declarations of a file stand with all that is in them, and the comments; functions also
+/// without their bodies.
 pub fn places_of_declarations(file: &File) -> Vec<String> {
-    let mut places = Vec::new();
-    let mut bodies = Vec::new();
-    for &id in &file.top_level {
-        let body = match &file.decl(id).kind {
-            DeclKind::Func(func) => match file.body(func) {
-                Body::Parsed(body) => Some(file.stmt(body).span),
-                Body::Elided(body) => Some(body),
-                Body::External => None,
-            },
-            _ => None,
-        };
-        let span = |node| match node {
-            Node::Decl(id) => file.decl(id).span,
-            Node::Stmt(id) => file.stmt(id).span,
-            Node::Expr(id) => file.expr(id).span,
-        };
-        let spans = file.descendants(Node::Decl(id)).map(span);
-        let outside = spans.filter(|&span| body.is_none_or(|body| !body.contains(span)));
-        places.push(format!("{body:?} {:?}", outside.collect::<Vec<_>>()));
-        bodies.extend(body);
-    }
-    let in_body = |span: Span| {
-        let before = bodies.partition_point(|body| body.start <= span.start);
-        before.checked_sub(1).is_some_and(|at| bodies[at].contains(span))
-    };
-    let comments = file.comments.iter().filter(|&&span| !in_body(span));
-    places.push(format!("{:?}", comments.collect::<Vec<_>>()));
+    let place = |&id: &DeclId| [true, false].map(|body| place_of_declaration(file, id, body));
+    let mut places: Vec<String> = file.top_level.iter().flat_map(place).collect();
+    places.push(format!("{:?} {:?}", file.imports, file.comments));
     places
 }
 
+/// As [`places_of_declarations`], with each declaration parsed by itself.
+pub fn places_of_lazy_declarations(text: SourceText) -> Vec<String> {
+    let file = LazyFile::new(text);
+    let place = |&Declared { id, .. }: &Declared| {
+        let whole = place_of_declaration(file.tree(id), id, true);
+        [whole, place_of_declaration(file.tree_without_body(id), id, false)]
+    };
+    let mut places: Vec<String> = file.declared().flat_map(place).collect();
+    places.push(format!("{:?} {:?}", file.head().imports, file.head().comments));
+    places
+}
+
+fn place_of_declaration(file: &File, id: DeclId, with_body: bool) -> String {
+    let decl = file.decl(id);
+    let mut name = None;
+    let body = match &decl.kind {
+        DeclKind::Func(func) => {
+            name = Some(func.name);
+            match file.body(func) {
+                Body::Parsed(body) => Some(file.stmt(body).span),
+                Body::Elided(body) => Some(body),
+                Body::External => None,
+            }
+        }
+        _ => None,
+    };
+    let span = |node| match node {
+        Node::Decl(id) => file.decl(id).span,
+        Node::Stmt(id) => file.stmt(id).span,
+        Node::Expr(id) => file.expr(id).span,
+    };
+    let is_told = |span: &Span| with_body || body.is_none_or(|body| !body.contains(*span));
+    let spans = file.descendants(Node::Decl(id)).map(span).filter(is_told);
+    format!("{name:?} {body:?} {:?}", spans.collect::<Vec<_>>())
+}
+
 #[test]
-fn declarations_without_bodies_stand_where_they_stand() {
+fn declarations_that_are_parsed_by_themselves_stand_where_they_stand() {
     let text = "// a\npackage p // b\n\n// c\n\timport \"x\" // d\n/* e */ var /* f */ v/**/T = 1 // }\n\
                 // g\n// h\nfunc f(a /* i\n*/ int, // j\n\tb int) { // k\n\t/* l */ } // m\n//n\n\
                 func g(){//o\n};func h(){};var w = `// p`//q\ntype S struct { // r\n\ta int // s\n\
@@ -343,8 +411,7 @@ fn declarations_without_bodies_stand_where_they_stand() {
     let text = SourceText::new(text.as_bytes().to_vec());
     let whole = syntax::parse(text.clone());
     assert_eq!(whole.errors, []);
-    let brief = syntax::parse_declarations(text);
-    assert_eq!(places_of_declarations(&brief), places_of_declarations(&whole));
+    assert_eq!(places_of_lazy_declarations(text), places_of_declarations(&whole));
 }
 
 #[test]

@@ -181,11 +181,9 @@ fn is_made_with(
         value.is_some_and(|value| !fixed || is_plain(file, value))
     };
     let package = function.index.package(function.id.package);
-    package.files.iter().any(|(_, file)| {
-        file.top_level.iter().any(|&decl| {
-            file.descendants(Node::Decl(decl)).any(|node| {
-                kept_by(file, node).any(|(under, value)| under == name && is_bound(file, value))
-            })
+    package.declarations().any(|(file, decl)| {
+        file.descendants(Node::Decl(decl)).any(|node| {
+            kept_by(file, node).any(|(under, value)| under == name && is_bound(file, value))
         })
     })
 }

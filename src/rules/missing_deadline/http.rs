@@ -214,7 +214,7 @@ fn kept<'a>(cx: &FunctionCx<'a>, name: Symbol) -> Vec<Made<'a>> {
     let mut found = Vec::new();
     let package = cx.index().package(cx.func.package);
     for spec in &package.specs {
-        let Some(file) = package.file(spec.file) else { continue };
+        let file = package.tree(spec.file, spec.decl);
         let DeclKind::Var(var) = &file.decl(spec.decl).kind else { continue };
         let Some(place) = var.names.iter().position(|declared| declared.name == name) else {
             continue;

@@ -34,16 +34,15 @@ impl Lowering<'_> {
         if self.loose_literals.is_empty() {
             return;
         }
-        let Decl { kind: DeclKind::Var(spec), span } = &self.decls[decl.0 as usize] else { return };
+        let Decl { kind: DeclKind::Var(spec), span } = &self.decls[decl.0] else { return };
         let Some(&first) = spec.names.first() else { return };
-        let ends = spec.values.iter().map(|&value| self.exprs[value.0 as usize].span.end);
+        let ends = spec.values.iter().map(|&value| self.exprs[value.0].span.end);
         let named: Vec<(u32, Symbol)> = ends.zip(spec.names.iter().map(|it| it.name)).collect();
         let within = *span;
         let mut outermost: Vec<Decl> = Vec::new();
         // What stands around a literal was met after it.
         for &literal in self.loose_literals.iter().rev() {
-            let Expr { kind: ExprKind::FuncLit(literal), span } = &self.exprs[literal.0 as usize]
-            else {
+            let Expr { kind: ExprKind::FuncLit(literal), span } = &self.exprs[literal.0] else {
                 continue;
             };
             let inside = outermost.last().is_some_and(|around| around.span.contains(*span));
@@ -103,7 +102,7 @@ impl Lowering<'_> {
         let decls: Box<[DeclId]> = children.0.filter_map(declared).collect();
         let mut repeated = (None, Box::default());
         for (iota, id) in (0..).zip(&decls) {
-            let DeclKind::Const(spec) = &mut self.decls[id.0 as usize].kind else { continue };
+            let DeclKind::Const(spec) = &mut self.decls[id.0].kind else { continue };
             spec.iota = iota;
             if spec.ty.is_none() && spec.values.is_empty() {
                 (spec.ty, spec.values) = repeated.clone();
@@ -119,7 +118,7 @@ impl Lowering<'_> {
     /// parentheses ends before them.
     fn widen(&mut self, decls: &[DeclId], span: Span) {
         if let [only] = decls
-            && let decl = &mut self.decls[only.0 as usize]
+            && let decl = &mut self.decls[only.0]
             && decl.span.end == span.end
         {
             decl.span = span;
@@ -181,7 +180,7 @@ impl Lowering<'_> {
             None => BodyState::External,
             Some(item) => BodyState::Parsed(self.stmt(item)),
         };
-        self.loose_literals.retain(|literal| !span.contains(self.exprs[literal.0 as usize].span));
+        self.loose_literals.retain(|literal| !span.contains(self.exprs[literal.0].span));
         let kind = DeclKind::Func(FuncDecl { name, receiver, type_params, signature, body });
         Value::Decls(Box::new([self.alloc_decl(Decl { kind, span })]))
     }

@@ -109,17 +109,17 @@ impl Lowering<'_> {
     pub(super) fn hoist_stars(&mut self, mut kind: ExprKind, end: u32) -> ExprKind {
         let Some(base) = base(&mut kind) else { return kind };
         let mut stars = Vec::new();
-        while let ExprKind::Star(inner) = self.exprs[base.0 as usize].kind {
+        while let ExprKind::Star(inner) = self.exprs[base.0].kind {
             stars.push(*base);
             *base = inner;
         }
         let operand = *base;
         let Some((&outermost, &innermost)) = stars.first().zip(stars.last()) else { return kind };
         for (&star, &next) in stars.iter().zip(stars[1..].iter().chain([&operand])) {
-            let start = self.exprs[next.0 as usize].span.start;
-            self.exprs[star.0 as usize].span = Span::new(start, end);
+            let start = self.exprs[next.0].span.start;
+            self.exprs[star.0].span = Span::new(start, end);
         }
-        self.exprs[innermost.0 as usize].kind = kind;
+        self.exprs[innermost.0].kind = kind;
         ExprKind::Star(outermost)
     }
 
@@ -129,8 +129,8 @@ impl Lowering<'_> {
         let arguments = children.next();
         if let Some(last) = type_args.last() {
             // From the callee to the `]`, which is the last byte that is no space before the `(`.
-            let start = self.exprs[callee.0 as usize].span.start;
-            let from = self.exprs[last.0 as usize].span.end;
+            let start = self.exprs[callee.0].span.start;
+            let from = self.exprs[last.0].span.end;
             let end = arguments.as_ref().map_or(span.end, |item| item.span.start);
             let between = &self.bytes[from as usize..end as usize];
             let bracket = between.iter().rposition(|&byte| byte == b']');

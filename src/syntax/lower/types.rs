@@ -80,15 +80,13 @@ impl Lowering<'_> {
     fn leftmost_arrow(&mut self, element: ExprId) -> ExprKind {
         let mut receiving = Vec::new();
         let mut at = element;
-        while let ExprKind::ChanType { dir: ChanDir::Recv, element } =
-            self.exprs[at.0 as usize].kind
-        {
+        while let ExprKind::ChanType { dir: ChanDir::Recv, element } = self.exprs[at.0].kind {
             receiving.push(at);
             at = element;
         }
         for (left, id) in (0..receiving.len()).rev().zip(&receiving) {
             // The arrow goes to the type around this one, which keeps its `chan`.
-            let Expr { kind, span } = &mut self.exprs[id.0 as usize];
+            let Expr { kind, span } = &mut self.exprs[id.0];
             let rest = &self.bytes[span.start as usize..span.end as usize];
             span.start += memchr::memmem::find(rest, b"chan").unwrap_or(0) as u32;
             if let ExprKind::ChanType { dir, .. } = kind {
@@ -104,7 +102,7 @@ impl Lowering<'_> {
         let mut left = self.next_expr(&mut children, span);
         while let Some(pipe) = children.next_if(|kind| kind == Kind::Pipe) {
             let right = self.next_expr(&mut children, span);
-            let whole = Span::new(span.start, self.exprs[right.0 as usize].span.end);
+            let whole = Span::new(span.start, self.exprs[right.0].span.end);
             let union = ExprKind::Binary { op: BinaryOp::Or, op_span: pipe.span, left, right };
             left = self.alloc_expr(union, whole);
         }
@@ -197,7 +195,7 @@ impl Lowering<'_> {
                 Kind::Semicolon => continue,
                 Kind::Star => {
                     let base = self.next_expr(&mut children, item.span);
-                    let span = item.span.cover(self.exprs[base.0 as usize].span);
+                    let span = item.span.cover(self.exprs[base.0].span);
                     self.alloc_expr(ExprKind::Star(base), span)
                 }
                 _ => self.expr(item),
