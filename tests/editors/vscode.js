@@ -45,7 +45,10 @@ async function main() {
     await wait('a file that is not open is told of', () =>
       states('q.go').at(-1) === 'q.go: 6:13 send-without-receiver');
     // Back from the story to the code.
+    const active = (name) => async () => (await page.locator('.tab.active', { hasText: name }).count()) > 0;
+    await wait('the story has a tab', active('send-without-receiver'));
     await page.locator('.tab', { hasText: 'p.go' }).first().click();
+    await wait('the code is in front again', active('p.go'));
     await page.locator('.monaco-editor .view-line', { hasText: 'make(chan int)' }).first().click();
     await page.keyboard.press('Control+g');
     await page.keyboard.type('6:21');

@@ -48,4 +48,6 @@ exports.activate = function activate(context) {
       }
     }),
   );
+  // The server may have been first.
+  vscode.languages.getDiagnostics().forEach(([uri]) => look(uri));
 };
