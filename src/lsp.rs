@@ -20,6 +20,7 @@ mod actions;
 mod client;
 mod diagnostics;
 mod document;
+mod gopls;
 mod hover;
 mod papers;
 mod parent;

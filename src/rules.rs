@@ -18,7 +18,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 mod access;
 pub mod bad_suppression;
 mod body_not_closed;
-mod cancel_not_called;
+pub mod cancel_not_called;
 pub mod chain;
 mod conditions;
 mod context_not_propagated;

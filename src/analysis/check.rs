@@ -79,14 +79,14 @@ impl Run<'_> {
                 self.index.body(func);
             });
         });
-        let of_package = selected().filter_map(|(check, cx)| {
+        let of_package = |(check, cx): (Check, PackageCx<'_>)| {
             let (Check::Package(check) | Check::Exploration(Some(check))) = check else {
                 return None;
             };
             let place = || self.display(package.report[0]);
             let id = cx.page.id;
             Some(self.timed(id, || guarded(id, place, |findings| check(&cx, findings))))
-        });
+        };
         let of_function = |func: FuncId| {
             let unwanted = self.progress.is_unwanted();
             selected().filter(move |_| !unwanted).filter_map(move |(check, package)| {
@@ -97,11 +97,16 @@ impl Run<'_> {
                 Some(self.timed(id, || guarded(id, place, |findings| check(&cx, findings))))
             })
         };
-        let mut answers: Vec<Result<Vec<Finding>, Note>> = of_package.collect();
-        answers.par_extend(funcs.par_iter().flat_map_iter(|&func| of_function(func)));
+        let answer = || {
+            let selected: Vec<(Check, PackageCx<'_>)> = selected().collect();
+            let mut answers: Vec<Result<Vec<Finding>, Note>> =
+                selected.into_par_iter().filter_map(of_package).collect();
+            answers.par_extend(funcs.par_iter().flat_map_iter(|&func| of_function(func)));
+            answers
+        };
         // A test may show what is wrong with the code that it tests: what is found by exploring
         // from a file that is reported stays, wherever it is.
-        let explored = self.explore(package, &reported);
+        let (answers, explored) = rayon::join(answer, || self.explore(package, &reported));
         let of_answer = |everywhere: bool| move |answer| (everywhere, answer);
         let answers = answers.into_iter().map(of_answer(false));
         let mut all = Answers::default();

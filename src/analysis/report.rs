@@ -82,7 +82,7 @@ impl Report {
     }
 
     /// Keeps the findings, with their fingerprints, of which `keeps` is true, and gives the others.
-    pub(super) fn retain(
+    pub fn retain(
         &mut self,
         mut keeps: impl FnMut(&Finding, &str) -> bool,
     ) -> Vec<(Finding, String)> {

@@ -87,6 +87,11 @@ impl Settings {
         }
     }
 
+    /// Whether a rule is selected by its own name.
+    pub fn names(&self, rule: &str) -> bool {
+        self.select.iter().any(|name| name == rule)
+    }
+
     /// What of it speaks of rules.
     pub fn config(&self) -> Config {
         // An editor that has no setting sends an empty list.

@@ -27,7 +27,7 @@ use crate::project::{self, LoadOptions};
 
 use super::server::Event;
 use super::worker::{self, Trouble};
-use super::{Kept, OptionsIn, client, question, uri};
+use super::{Kept, OptionsIn, client, gopls, question, uri};
 
 /// Whole folders to analyse.
 #[derive(Debug)]
@@ -88,13 +88,20 @@ fn survey(
     kept: Option<&Kept>,
 ) -> Result<Report, Trouble> {
     let base = options_in(folder);
+    // Somebody looks around there, and works on none of it.
+    let libraries = [base.goroot.as_deref(), base.module_cache.as_deref()];
+    let holds_libraries = libraries.into_iter().flatten().any(|dir| dir.starts_with(folder));
+    if folder.parent().is_none() || holds_libraries {
+        let why = format!("`{}` is not analysed as a whole: it holds libraries", folder.display());
+        return Err(Trouble::Config(vec![why]));
+    }
     let goroot = job.settings.goroot.clone().or(base.goroot.clone());
     let options = LoadOptions { goroot, overlays: job.overlays.clone(), ..base };
     let settings = worker::settings(&options, &job.settings)?;
     let snapshot = project::load(&options);
     let selections = settings.selections(&options, &snapshot).map_err(Trouble::Config)?;
     let catalog = &settings.catalog;
-    let report = match kept {
+    let mut report = match kept {
         None => analysis::analyze(&snapshot, catalog, &selections, &job.progress),
         Some(Kept { cache, program }) => {
             let base = settings.base(&options, *program);
@@ -102,6 +109,7 @@ fn survey(
             analysis::analyze_keeping(&snapshot, catalog, &selections, &job.progress, &keeping)
         }
     };
+    gopls::leave_out(&mut report, |rule| job.settings.names(rule));
     let is_unwanted = job.progress.unwanted.load(Ordering::Relaxed);
     if is_unwanted { Err(Trouble::Unwanted) } else { Ok(report) }
 }

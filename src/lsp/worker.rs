@@ -13,6 +13,7 @@ use crate::project::{self, LoadOptions, Reach, Snapshot};
 
 use super::OptionsIn;
 use super::client;
+use super::gopls;
 use super::hover::{self, About, Told};
 use super::server::Event;
 
@@ -116,12 +117,9 @@ pub fn work(
     })
 }
 
-/// What gopls says of the same place, by the analyser `sigchanyzer`: an editor has both.
-const SAID_BY_GOPLS: &[&str] = &["signal-notify-unbuffered"];
-
 /// The settings of a run for an editor.
 pub fn settings(options: &LoadOptions, wanted: &client::Settings) -> Result<Settings, Trouble> {
-    let asked = Asked { config: wanted.config(), unless_named: SAID_BY_GOPLS, ..Asked::default() };
+    let asked = Asked { config: wanted.config(), unless_named: gopls::RULES, ..Asked::default() };
     Settings::find(options, asked).map_err(Trouble::Config)
 }
 
@@ -179,7 +177,8 @@ impl Worker<'_> {
         let now = snapshot.insert(edited.unwrap_or_else(|| project::load(&options)));
         let selections = settings.selections(&options, now).map_err(Trouble::Config)?;
         let catalog = &settings.catalog;
-        let report = analysis::analyze_again(now, catalog, &selections, &job.progress, memory);
+        let mut report = analysis::analyze_again(now, catalog, &selections, &job.progress, memory);
+        gopls::leave_out(&mut report, |rule| job.settings.names(rule));
         if is_unwanted() { Err(Trouble::Unwanted) } else { Ok(report) }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{DirEntry, File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,6 +88,13 @@ impl Disk {
         self.overlays.contains_key(path) || path.is_file()
     }
 
+    /// The overlays below a directory: their paths stand together in the order of paths.
+    pub fn overlays_below<'d>(&'d self, dir: &'d Path) -> impl Iterator<Item = &'d PathBuf> {
+        let later = (Bound::Excluded(dir), Bound::Unbounded);
+        let paths = self.overlays.range::<Path, _>(later).map(|(path, _)| path);
+        paths.take_while(move |path| path.starts_with(dir))
+    }
+
     /// What Go would look at in a directory, overlays included, whatever it is, but for directories
     /// that are packages with a name like `nats.go`. A directory that cannot be read has nothing:
     /// the walk tells of it.
@@ -101,7 +109,7 @@ impl Disk {
             let files_only = named.filter(|entry| !is_dir(entry) || !has_go_files(&entry.path()));
             files.extend(files_only.map(|entry| entry.path()));
         }
-        let overlays = self.overlays.keys().filter(|path| path.parent() == Some(dir));
+        let overlays = self.overlays_below(dir).filter(|path| path.parent() == Some(dir));
         files.extend(overlays.filter(|path| is_go(path)).cloned());
         files
     }

@@ -103,8 +103,7 @@ impl Walk<'_, '_> {
 
     /// Whether `dir` is a directory, on the disk or by an overlay below it.
     fn has_below(&self, dir: &Path) -> bool {
-        let below = |path: &PathBuf| path != dir && path.starts_with(dir);
-        dir.is_dir() || self.disk.overlays.keys().any(below)
+        dir.is_dir() || self.disk.overlays_below(dir).next().is_some()
     }
 
     fn directory(&mut self, dir: PathBuf) {

@@ -17,6 +17,17 @@ use crate::source::Span;
 use crate::summary::{Act, At, Function, Place, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtId, StmtKind};
 
+/// What the place of a finding is labelled with where `go vet` says the same of a context (`lostcancel`): a
+/// path to the end of the function on which nothing uses the cancel function, or nobody can.
+pub const SAID_BY_VET: [&str; 3] = [THROWN, LEFT, AT_THE_END];
+
+const THROWN: &str = "thrown away";
+const LEFT: &str = "left without the call";
+const AT_THE_END: &str = "not called at the end";
+
+/// The rule's name.
+pub const ID: &str = "cancel-not-called";
+
 pub const RULE: Rule =
     Rule { page: include_str!("../../rules/cancel-not-called.md"), check: Check::Function(check) };
 
@@ -312,7 +323,7 @@ fn thrown(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> Finding 
         "nobody can cancel `{context}`: its cancel function is thrown away where it is made"
     );
     let span = function.file.expr(made.cancel).span;
-    let mut finding = cx.finding(span, "thrown away", message);
+    let mut finding = cx.finding(span, THROWN, message);
     finding.why = why(function, made);
     finding.help = "keep it and `defer` its call".to_owned();
     finding.defect = cx.location(function.file.expr(made.call).span);
@@ -342,12 +353,12 @@ fn lost(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) 
         ),
         (_, Some(span)) => (
             span,
-            "left without the call",
+            LEFT,
             format!("this return leaves `{context}` behind: `{cancel}` has not been called"),
         ),
         (_, None) => (
             file.expr(made.cancel).span,
-            "not called at the end",
+            AT_THE_END,
             format!(
                 "the function can end without `{cancel}` being called, and leaves `{context}` behind"
             ),

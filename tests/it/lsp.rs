@@ -331,15 +331,22 @@ fn the_configuration_and_the_settings_hold() {
 #[test]
 fn what_gopls_says_is_left_to_it_unless_it_is_asked_for() {
     let text = "package p\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n)\n\nfunc F() os.Signal {\n\tc := make(chan os.Signal)\n\tsignal.Notify(c, os.Interrupt)\n\treturn <-c\n}\n";
+    let lost = "package p\n\nimport \"context\"\n\nfunc F(ctx context.Context, ok bool) context.Context {\n\tctx, cancel := context.WithCancel(ctx)\n\tif ok {\n\t\treturn ctx\n\t}\n\tcancel()\n\treturn nil\n}\n";
+    // Of that which gopls does not say.
+    let replaced = "package p\n\nimport \"context\"\n\nfunc F(ctx context.Context, use func(context.Context)) {\n\tinner, cancel := context.WithCancel(ctx)\n\tuse(inner)\n\tinner, cancel = context.WithCancel(ctx)\n\tuse(inner)\n\tcancel()\n}\n";
     let module = module(&[]);
     let path = module.path().join("p.go");
-    for (settings, count) in
-        [(Value::Null, 0), (json!({ "select": ["signal-notify-unbuffered"] }), 1)]
-    {
-        let mut editor = Editor::open(module.path(), pulling(), settings);
-        editor.did_open(&path, text);
-        assert_eq!(editor.pulled(&path).len(), count);
-        editor.close();
+    for (text, rule, count) in [
+        (text, "signal-notify-unbuffered", 0),
+        (lost, "cancel-not-called", 0),
+        (replaced, "cancel-not-called", 1),
+    ] {
+        for (settings, count) in [(Value::Null, count), (json!({ "select": [rule] }), 1)] {
+            let mut editor = Editor::open(module.path(), pulling(), settings);
+            editor.did_open(&path, text);
+            assert_eq!(editor.pulled(&path).len(), count, "{text}");
+            editor.close();
+        }
     }
 }
 
@@ -417,6 +424,7 @@ fn garbage_is_survived() {
         "nonsense\n",
         &long,
         "Content-Length: 4\r\n\r\nnull",
+        "Content-Length: 30\r\n\r\n{\"id\":1,\"method\":\"\\ud800\\ud8\"}",
         "Content-Length: 9\r\n\r\n{\"id\":{}}",
     ] {
         editor.send_bytes(bytes.as_bytes());
@@ -725,7 +733,7 @@ fn at_the_side_door(editor: &mut Editor, dir: &Path) -> Vec<String> {
 #[test]
 fn every_fixture_through_both_doors() {
     // By its name, since gopls says it too.
-    let settings = json!({ "select": ["ALL", "signal-notify-unbuffered"] });
+    let settings = json!({ "select": ["ALL", "signal-notify-unbuffered", "cancel-not-called"] });
     let mut editor = Editor::open(root(), pulling(), settings);
     let mut compared = BTreeMap::new();
     for rule in names_in("fixtures/rules") {

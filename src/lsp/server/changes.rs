@@ -18,7 +18,8 @@ use crate::lsp::uri;
 use crate::lsp::worker::Changed;
 use crate::project;
 
-/// So long the user has to stop typing before a run starts that nobody has asked for.
+/// Files that are opened, saved or changed together are one change. What is typed has no such pause: a
+/// run that a newer key ends has cost little.
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Server {
@@ -137,9 +138,9 @@ impl Server {
         self.last_revision += 1;
         let unit = self.units.entry(root).or_default();
         unit.revision = self.last_revision;
-        let asked = !unit.waiting.is_empty();
         unit.changed = unit.changed.max(changed);
-        unit.due = Some(Instant::now() + if asked { Duration::ZERO } else { PAUSE });
+        let is_urgent = !unit.waiting.is_empty() || unit.changed == Changed::Texts;
+        unit.due = Some(Instant::now() + if is_urgent { Duration::ZERO } else { PAUSE });
     }
 
     pub(super) fn touch_all(&mut self, changed: Changed) {

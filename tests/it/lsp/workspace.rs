@@ -169,3 +169,14 @@ fn the_workspace_is_offered_to_those_who_ask_and_want_it() {
         editor.close();
     }
 }
+
+#[test]
+fn a_folder_that_holds_the_libraries_is_not_looked_at() {
+    let mut editor = Editor::open(Path::new("/"), pulling(), Value::Null);
+    let id = ask(&mut editor, &[]);
+    assert_eq!(editor.answer(id), Ok(json!({ "items": [] })));
+    let log = editor.wait("a line of the log", |message| message["method"] == "window/logMessage");
+    let message = log["params"]["message"].as_str().expect("a text");
+    assert!(message.starts_with("`/` is not analysed as a whole"), "{message}");
+    editor.close();
+}
