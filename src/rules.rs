@@ -95,6 +95,7 @@ pub const ALL: &[Rule] = &[
     stuck::RECEIVE_WITHOUT_SENDER,
     request_shared_after_handoff::RULE,
     stuck::SELECT_NEVER_READY,
+    stuck::SEND_AND_RECEIVE_IN_ONE_GOROUTINE,
     stuck::SEND_WITHOUT_RECEIVER,
     shared_after_timeout::RULE,
     signal_notify_unbuffered::RULE,

@@ -8,6 +8,7 @@
 //! runs at a time unknown, conditions that may go together) is no evidence, and nothing is said.
 
 mod abandoned;
+mod both_ends;
 mod cleared;
 mod closed;
 mod consumer;
@@ -22,6 +23,7 @@ mod recipient;
 mod runs;
 mod sibling;
 mod skipped;
+mod stream;
 mod ticker;
 mod token;
 mod traffic;
@@ -54,6 +56,11 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     consumer::check(&groups, findings);
     each_function(package, &["make(chan"], |scene| unshared::check(scene, findings));
     each_function(package, &[".Done():"], |scene| token::check(scene, findings));
+}
+
+/// Writes in the goroutine that has to take what was read.
+pub fn send_and_receive_in_one_goroutine(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    both_ends::check(&Groups::of(package), findings);
 }
 
 /// Uses of channels that were set to nil.

@@ -34,6 +34,10 @@ pub const RANGE_NEVER_CLOSED: Rule =
 pub const RECEIVE_WITHOUT_SENDER: Rule =
     with(include_str!("../../rules/receive-without-sender.md"), evidence::receive_without_sender);
 pub const SELECT_NEVER_READY: Rule = rule(include_str!("../../rules/select-never-ready.md"));
+pub const SEND_AND_RECEIVE_IN_ONE_GOROUTINE: Rule = with(
+    include_str!("../../rules/send-and-receive-in-one-goroutine.md"),
+    evidence::send_and_receive_in_one_goroutine,
+);
 pub const SEND_WITHOUT_RECEIVER: Rule =
     with(include_str!("../../rules/send-without-receiver.md"), evidence::send_without_receiver);
 pub const UNLOCK_MISSING: Rule =
