@@ -62,7 +62,7 @@ def main():
     wait("it goes when it is edited away", lambda _: "send-without-receiver" not in diagnostics())
     press("u")
     wait("it comes back when that is undone", lambda _: "send-without-receiver" in diagnostics())
-    press(":q!\r")
+    helix.send(":q!\r")
     helix.expect(pexpect.EOF, timeout=10)
 
 

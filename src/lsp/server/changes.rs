@@ -18,8 +18,8 @@ use crate::lsp::uri;
 use crate::lsp::worker::Changed;
 use crate::project;
 
-/// Files that are opened, saved or changed together are one change. What is typed has no such pause: a
-/// run that a newer key ends has cost little.
+/// Files that are opened, saved or changed together are one change. Who is sent diagnostics as they type
+/// does not wait for such a pause: a run that a newer key ends has cost little.
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Server {
@@ -139,7 +139,9 @@ impl Server {
         let unit = self.units.entry(root).or_default();
         unit.revision = self.last_revision;
         unit.changed = unit.changed.max(changed);
-        let is_urgent = !unit.waiting.is_empty() || unit.changed == Changed::Texts;
+        let is_typed =
+            unit.changed == Changed::Texts && self.client.as_ref().is_some_and(|it| !it.pulls);
+        let is_urgent = !unit.waiting.is_empty() || is_typed;
         unit.due = Some(Instant::now() + if is_urgent { Duration::ZERO } else { PAUSE });
     }
 
