@@ -3,7 +3,9 @@
 //! The evidence is the function's own: the same body has a `select` that looks at a context or
 //! stop channel, so whoever wrote it meant it to end when told, and the sleep cannot. Or it is its
 //! type's: the sleep is in a goroutine of a value that has a channel which is closed at its end,
-//! and which its other methods look at.
+//! and which its other methods look at. A wait for an answer is a form of its own: see [`answer`].
+
+mod answer;
 
 use crate::catalog::{self, Blocking};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
@@ -28,6 +30,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if held::runs_process_or_test(cx) {
         return;
     }
+    answer::check(cx, findings);
     let Some(read) = cx.summaries().read(cx.func) else { return };
     for body in read.function.bodies() {
         for at in sleeps(cx, &read, body) {
