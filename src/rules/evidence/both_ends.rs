@@ -11,7 +11,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{QualifiedName, Type};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::stream::{Way, calls_in, is_endless, moved_by};
+use crate::rules::evidence::stream::{Way, calls_in, moved_by};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
@@ -43,15 +43,17 @@ struct End<'g> {
 }
 
 fn end_of<'g>(groups: &Groups<'_>, group: &'g Group) -> Option<End<'g>> {
-    let unbuffered = |op: &Op| op.act != Act::Make(Some(0)) && matches!(op.act, Act::Make(_));
-    if group.open || !group.recipients.is_empty() || group.ops.iter().any(unbuffered) {
+    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).peekable();
+    let is_unbuffered = makes.peek().is_some() && makes.all(|op| op.act == Act::Make(Some(0)));
+    if group.open || !group.recipients.is_empty() || !is_unbuffered {
         return None;
     }
     let mut receives = group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range));
     let taken = receives.clone().find(|op| op.select.is_some())?;
     let loops = &groups.scenes[taken.scene];
     let around = *loops_around(loops, taken.node).first()?;
-    if !receives.all(|op| op.same_body(taken)) || !is_endless(loops, around) {
+    let is_endless = matches!(loops.file.stmt(around).kind, StmtKind::For { cond: None, .. });
+    if !is_endless || !receives.all(|op| op.same_body(taken)) {
         return None;
     }
     let (over, handed) = group.ops.iter().filter(|op| op.act == Act::Send).find_map(|op| {

@@ -4,7 +4,7 @@
 use crate::index::{Callee, Def, FuncId, Index, QualifiedName, Type};
 use crate::rules::FunctionCx;
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,9 +113,4 @@ fn tells_an_error(scene: &Scene<'_>, call: ExprId) -> bool {
 fn has_method(index: &Index<'_>, ty: &Type, name: &str, from: Symbol) -> bool {
     let found = index.lookup(ty, Symbol::new(name), from);
     matches!(found, Def::Method(..) | Def::InterfaceMethod(_))
-}
-
-/// Whether a loop goes on until it is left.
-pub(super) fn is_endless(scene: &Scene<'_>, stmt: StmtId) -> bool {
-    matches!(scene.file.stmt(stmt).kind, StmtKind::For { cond: None, .. })
 }
