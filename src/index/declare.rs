@@ -119,6 +119,13 @@ impl Index<'_> {
         }
     }
 
+    /// Whether a type is that of channels that carry nothing (`chan struct{}` and the like), so that
+    /// they can only tell that something happened, or is over.
+    pub fn is_signal(&self, ty: &Type) -> bool {
+        let Type::Chan(_, element) = self.underlying(ty) else { return false };
+        matches!(self.underlying(&element), Type::Struct(fields) if fields.fields.is_empty())
+    }
+
     /// The constraint of a type parameter, an interface.
     pub fn constraint(&self, param: &TypeParam) -> Type {
         let owner = param.owner;

@@ -286,15 +286,13 @@ impl Package {
             };
             self.declare_spec(kind, file, *decl, names);
         }
-        let mut literals: Vec<(DeclId, Symbol)> = Vec::new();
-        for declared in tree.declared().filter(|it| it.has_literals && self.has_bodies) {
-            let within = tree.tree(declared.id).initial_literals();
-            literals.extend(within.map(|(decl, func)| (decl, func.name.name)));
+        if !self.has_bodies {
+            return;
         }
-        // Variables that are declared together share a tree.
-        literals.dedup_by_key(|(decl, _)| *decl);
-        for (decl, name) in literals {
-            self.add_func(file, decl, name, None);
+        for group in tree.with_literals() {
+            for (decl, func) in group.initial_literals() {
+                self.add_func(file, decl, func.name.name, None);
+            }
         }
     }
 

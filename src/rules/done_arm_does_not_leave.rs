@@ -7,7 +7,7 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Builtin, Callee, Def, LocalId, Type};
+use crate::index::{Builtin, Callee, Def, LocalId};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{FileId, Span};
 use crate::summary::{At, Function, Root};
@@ -201,14 +201,7 @@ fn done_of(function: &Function<'_>, call: ExprId) -> Option<ExprId> {
 /// somewhere in the package, and the package keeps it to itself: every use is one that can be
 /// judged.
 fn only_closed(cx: &FunctionCx<'_>, function: &Function<'_>, channel: ExprId) -> bool {
-    let empty = match function.index.underlying(function.info.type_of(channel)) {
-        Type::Chan(_, element) => matches!(
-            function.index.underlying(&element),
-            Type::Struct(fields) if fields.fields.is_empty()
-        ),
-        _ => false,
-    };
-    if !empty {
+    if !function.index.is_signal(function.info.type_of(channel)) {
         return false;
     }
     let wanted = match function.info.resolve(channel) {

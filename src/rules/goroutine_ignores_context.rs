@@ -244,18 +244,8 @@ fn is_stop_channel(function: &Function<'_>, index: u32) -> bool {
     function.info.locals().iter().any(|local| {
         local.kind == LocalKind::Param(index)
             && local.owner.is_none()
-            && is_signal(function, &local.ty)
+            && function.index.is_signal(&local.ty)
     })
-}
-
-fn is_signal(function: &Function<'_>, ty: &Type) -> bool {
-    match function.index.underlying(ty) {
-        Type::Chan(_, element) => matches!(
-            function.index.underlying(&element),
-            Type::Struct(fields) if fields.fields.is_empty()
-        ),
-        _ => false,
-    }
 }
 
 fn finding(

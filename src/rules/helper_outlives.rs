@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use crate::catalog::{self, Context};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind};
 use crate::rules::scene::{Scene, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::Span;
@@ -138,11 +138,7 @@ fn foreign_end(scene: &Scene<'_>, read: &Read<'_>, at: At, received: ExprId) -> 
         });
         return (!ends_here && is_given(place) && !ends_with_request(place)).then(|| place.clone());
     }
-    let ty = function.index.underlying(function.info.type_of(received));
-    let is_signal = matches!(&ty, Type::Chan(_, element) if matches!(
-        function.index.underlying(element),
-        Type::Struct(fields) if fields.fields.is_empty()
-    ));
+    let is_signal = function.index.is_signal(function.info.type_of(received));
     let places = function.places(at, received);
     let place = places.only().filter(|place| is_signal && is_given(place))?;
     let closes = read.function.bodies().any(|body| {

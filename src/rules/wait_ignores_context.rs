@@ -10,7 +10,7 @@ mod answer;
 use crate::catalog::{self, Blocking};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Step, StepId};
-use crate::index::{Callee, Def, LocalId, LocalKind, ObjectKind, Type};
+use crate::index::{Callee, Def, LocalId, LocalKind, ObjectKind};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::Location;
@@ -193,7 +193,7 @@ fn told_siblings(cx: &FunctionCx<'_>, sleep: At) -> Option<Told> {
                     && ends_work(function, effect.at);
                 let step = function.step(effect.at);
                 let channel = step.received_from(function.file).filter(|_| learns)?;
-                is_signal(function, function.info.type_of(channel)).then(|| Told {
+                function.index.is_signal(function.info.type_of(channel)).then(|| Told {
                     channel: function.text(channel),
                     location: Location { file: function.file_id, span: step.span(function.file) },
                     label: "here another method looks at it",
@@ -256,19 +256,8 @@ fn is_told(function: &Function<'_>, effect: &Effect) -> bool {
         (Root::Param(index), []) => function.info.locals().iter().any(|local| {
             local.kind == LocalKind::Param(index)
                 && local.owner.is_none()
-                && is_signal(function, &local.ty)
+                && function.index.is_signal(&local.ty)
         }),
-        _ => false,
-    }
-}
-
-/// Whether a type is that of channels that carry nothing.
-fn is_signal(function: &Function<'_>, ty: &Type) -> bool {
-    match function.index.underlying(ty) {
-        Type::Chan(_, element) => matches!(
-            function.index.underlying(&element),
-            Type::Struct(fields) if fields.fields.is_empty()
-        ),
         _ => false,
     }
 }

@@ -75,11 +75,7 @@ impl Read<'_> {
         if matches!(&ty, Type::Chan(ChanDir::Recv, element) if element.is_named("time", "Time")) {
             return true;
         }
-        let is_empty = |element: &Type| match function.index.underlying(element) {
-            Type::Struct(fields) => fields.fields.is_empty(),
-            _ => false,
-        };
-        if !matches!(&ty, Type::Chan(_, element) if is_empty(element)) {
+        if !function.index.is_signal(&ty) {
             return false;
         }
         let places = function.places(at, inner);

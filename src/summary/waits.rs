@@ -210,12 +210,7 @@ impl Finder<'_, '_> {
         {
             return context::origin(function, self.around, at, base).places();
         }
-        let ty = function.index.underlying(function.info.type_of(inner));
-        let is_signal = matches!(&ty, Type::Chan(_, element) if matches!(
-            function.index.underlying(element),
-            Type::Struct(fields) if fields.fields.is_empty()
-        ));
-        if !is_signal {
+        if !function.index.is_signal(function.info.type_of(inner)) {
             return Vec::new();
         }
         let mut places = function.places(at, inner).list;

@@ -41,8 +41,6 @@ pub struct Declared {
     pub id: DeclId,
     /// What is declared.
     pub kind: OutlineKind,
-    /// Whether it is a variable whose initial value may hold function literals.
-    pub has_literals: bool,
     /// Its names; at least one.
     pub names: Box<[Ident]>,
     /// Of a method the name of its receiver's type, and whether it belongs to the pointer.
@@ -104,6 +102,14 @@ impl LazyFile {
         }
     }
 
+    /// The trees of the variables whose initial values may hold function literals, each group once.
+    pub fn with_literals(&self) -> impl Iterator<Item = &Arc<File>> {
+        let may = |item: &&Item| {
+            item.outline.kind == OutlineKind::Var && item.outline.features.has(Features::FUNC)
+        };
+        self.items.iter().filter(may).filter_map(|item| Some(self.tree(item.declared.first()?.id)))
+    }
+
     fn item(&self, id: DeclId) -> &Item {
         let behind = self.items.partition_point(|item| item.first() <= id.0);
         let item = behind.checked_sub(1).map(|at| &self.items[at]);
@@ -127,10 +133,9 @@ impl Item {
         let comments = &head.comments[self.comments.0 as usize..self.comments.1 as usize];
         let is_left = |comment: &Span| elided.is_none_or(|body| !body.contains(*comment));
         let comments: Vec<Span> = comments.iter().copied().filter(is_left).collect();
-        let ends_line = |comment: &Span| bytes[comment.start as usize + 1] == b'/';
         let inside = comments.iter().copied().filter(|comment| comment.start >= span.start);
         // Any other comment may be all that keeps two words apart.
-        let mut cuts: Vec<Span> = inside.filter(ends_line).collect();
+        let mut cuts: Vec<Span> = inside.filter(|comment| ends_line(bytes, *comment)).collect();
         cuts.extend(elided.and_then(|body| between_braces(body, bytes)));
         cuts.sort_unstable_by_key(|cut| (cut.start, Reverse(cut.end)));
         let excerpt = Excerpt::new(bytes, &[span], cuts);
@@ -152,10 +157,10 @@ fn head(source: &SourceText, clauses: &[OutlineDecl], comments: Vec<Span>) -> Fi
     let kept: Vec<Span> = clauses.iter().map(|clause| clause.span).collect();
     let length: u32 = kept.iter().map(|span| span.end - span.start).sum();
     let mut lowering = Lowering::numbered(source, 0, length as usize);
-    let ends_line = |comment: &Span| bytes[comment.start as usize + 1] == b'/';
     let cuts = comments.iter().copied().filter(|comment| {
         let before = kept.partition_point(|span| span.start < comment.start);
-        ends_line(comment) && before.checked_sub(1).is_some_and(|at| kept[at].contains(*comment))
+        ends_line(bytes, *comment)
+            && before.checked_sub(1).is_some_and(|at| kept[at].contains(*comment))
     });
     let excerpt = Excerpt::new(bytes, &kept, cuts);
     match tree(&excerpt.text).filter(|tree| !tree.root_node().has_error()) {
@@ -182,11 +187,15 @@ fn declared(bytes: &[u8], outline: &OutlineDecl) -> Box<[Declared]> {
         .map(|(names, id)| Declared {
             id: DeclId(id),
             kind: outline.kind,
-            has_literals: outline.kind == OutlineKind::Var && outline.features.has(Features::FUNC),
             names: names.iter().map(|&(_, name)| ident(name)).collect(),
             receiver: outline.receiver.map(|name| (ident(name).name, outline.on_pointer)),
         })
         .collect()
+}
+
+/// Whether a comment ends with its line.
+fn ends_line(bytes: &[u8], comment: Span) -> bool {
+    bytes[comment.start as usize + 1] == b'/'
 }
 
 /// What stands between the braces of a body; the last byte of one that is not closed is no brace.

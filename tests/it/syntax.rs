@@ -315,6 +315,15 @@ fn declarations_are_parsed_one_by_one_without_bodies() {
 }
 
 #[test]
+fn literals_of_variables_are_met_once_however_they_are_grouped() {
+    let text = "package p\nvar (\n\ta = func() {}\n\tn int\n\tb, c = func() {}, func() {}\n)\nvar d = func() {}\nvar e = 1\n";
+    let file = LazyFile::new(SourceText::new(text.as_bytes().to_vec()));
+    let literals = file.with_literals().flat_map(|group| group.initial_literals());
+    let names: Vec<&str> = literals.map(|(_, literal)| literal.name.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+}
+
+#[test]
 fn what_is_declared_is_known_before_it_is_parsed() {
     let text = "package p\nimport \"x\"\nconst (\n\ta, b = iota, 1 // one\n\tc, _\n\n\t_, _ = f(1, 2), 3;\n)\nvar x, y int\n\
                 var ( z struct { u, v int }; w = []int{1, 2} )\ntype (\n\tS struct {\n\t\tn int\n\t}\n\tG[K, V any] map[K]V\n)\n\

@@ -9,13 +9,14 @@
 //! peer may always read.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{QualifiedName, Type};
+use crate::flow::Step;
+use crate::index::QualifiedName;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::stream::{Way, calls_in, moved_by};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol, UnaryOp};
+use crate::syntax::{ExprId, Node, StmtKind, Symbol};
 
 /// Reports the writes of both ends.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -84,22 +85,8 @@ fn waits_to_the_end(scene: &Scene<'_>, send: &Op) -> bool {
     let Some((select, own)) = send.select else { return true };
     let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
     clauses.iter().enumerate().filter(|(at, _)| *at != own as usize).all(|(_, clause)| {
-        let channel = clause.comm.and_then(|comm| match scene.file.stmt(comm).kind {
-            StmtKind::Expr(expr) => match scene.file.expr(scene.file.unparen(expr)).kind {
-                ExprKind::Unary { op: UnaryOp::Recv, operand } => Some(operand),
-                _ => None,
-            },
-            _ => None,
-        });
-        channel.is_some_and(|channel| {
-            match scene.cx.index().underlying(scene.info.type_of(channel)) {
-                Type::Chan(_, element) => match scene.cx.index().underlying(&element) {
-                    Type::Struct(fields) => fields.fields.is_empty(),
-                    _ => false,
-                },
-                _ => false,
-            }
-        })
+        let channel = clause.comm.and_then(|comm| Step::Comm(comm).received_from(scene.file));
+        channel.is_some_and(|channel| scene.cx.index().is_signal(scene.info.type_of(channel)))
     })
 }
 

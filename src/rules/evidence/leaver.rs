@@ -360,14 +360,9 @@ pub(super) fn stays_ready(groups: &Groups<'_>, scene: usize, channel: ExprId) ->
     if is_done(at, channel) {
         return true;
     }
-    let ty = at.cx.index().underlying(at.info.type_of(channel));
-    let signal = match &ty {
-        Type::Chan(dir, element) => match at.cx.index().underlying(element) {
-            Type::Struct(fields) => fields.fields.is_empty() && *dir == ChanDir::Recv,
-            _ => false,
-        },
-        _ => false,
-    };
+    let index = at.cx.index();
+    let ty = index.underlying(at.info.type_of(channel));
+    let signal = matches!(ty, Type::Chan(ChanDir::Recv, _)) && index.is_signal(&ty);
     if let ExprKind::Call { .. } = at.file.expr(channel).kind {
         return signal;
     }

@@ -7,7 +7,6 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::Type;
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
@@ -31,7 +30,8 @@ fn check_select(scene: &Scene<'_>, stmt: StmtId) -> Option<Finding> {
         (false, true) => (other, second, one),
         _ => return None,
     };
-    if !clause.body.is_empty() || !is_deferred(scene, stmt) || !holds_places(scene, places) {
+    let holds_places = scene.cx.index().is_signal(scene.info.type_of(places));
+    if !clause.body.is_empty() || !is_deferred(scene, stmt) || !holds_places {
         return None;
     }
     let text = scene.text(places);
@@ -77,13 +77,4 @@ fn is_deferred(scene: &Scene<'_>, stmt: StmtId) -> bool {
         Some(Node::Expr(call)) => scene.is_deferred(call),
         _ => false,
     }
-}
-
-/// Whether the values of a channel say nothing: empty structs.
-fn holds_places(scene: &Scene<'_>, channel: ExprId) -> bool {
-    let index = scene.cx.index();
-    let Type::Chan(_, element) = index.underlying(scene.info.type_of(channel)) else {
-        return false;
-    };
-    matches!(index.underlying(&element), Type::Struct(fields) if fields.fields.is_empty())
 }

@@ -7,11 +7,12 @@
 //! caller has given up.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
+use crate::flow::Step;
+use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::scene::{Scene, holds_any};
 use crate::source::{Location, Span};
-use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the `select` that waits for the answer.
 pub(super) fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
@@ -101,31 +102,12 @@ fn is_field(scene: &Scene<'_>, expr: ExprId, field: Location) -> bool {
 /// The channel of the answer, if a `select` waits for one and for nothing that comes by itself.
 fn waits_for_answer(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
     let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind else { return None };
-    let channels: Vec<ExprId> =
-        clauses.iter().map(|clause| received_from(scene, clause.comm?)).collect::<Option<_>>()?;
-    let is_signal =
-        |channel: &ExprId| match scene.cx.index().underlying(scene.info.type_of(*channel)) {
-            Type::Chan(_, element) => match scene.cx.index().underlying(&element) {
-                Type::Struct(fields) => fields.fields.is_empty(),
-                _ => false,
-            },
-            _ => false,
-        };
+    let received = clauses.iter().map(|clause| Step::Comm(clause.comm?).received_from(scene.file));
+    let channels: Vec<ExprId> = received.collect::<Option<_>>()?;
+    let is_signal = |channel: &ExprId| scene.cx.index().is_signal(scene.info.type_of(*channel));
     let (signals, answers): (Vec<ExprId>, Vec<ExprId>) = channels.into_iter().partition(is_signal);
     match (&signals[..], &answers[..]) {
         ([_, ..], &[answer]) if is_made_here(scene, answer) => Some(answer),
-        _ => None,
-    }
-}
-
-fn received_from(scene: &Scene<'_>, comm: StmtId) -> Option<ExprId> {
-    let value = match &scene.file.stmt(comm).kind {
-        StmtKind::Expr(expr) => *expr,
-        StmtKind::Assign { right, .. } | StmtKind::Define { right, .. } => *right.first()?,
-        _ => return None,
-    };
-    match scene.file.expr(scene.file.unparen(value)).kind {
-        ExprKind::Unary { op: UnaryOp::Recv, operand } => Some(operand),
         _ => None,
     }
 }
