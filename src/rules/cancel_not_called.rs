@@ -32,13 +32,13 @@ pub const RULE: Rule =
     Rule { page: include_str!("../../rules/cancel-not-called.md"), check: Check::Function(check) };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    let Some(read) = cx.summaries().read(cx.func) else { return };
-    let function = &read.function;
     let name = cx.declared().name.as_str();
     let runs_process = cx.declared().receiver.is_none() && matches!(name, "main" | "init");
     if runs_process || serves_tests(cx.index(), cx.func) {
         return;
     }
+    let Some(read) = cx.summaries().read(cx.func) else { return };
+    let function = &read.function;
     let mut parents: Option<Parents> = None;
     for body in function.bodies() {
         for step in function.body(body).cfg.steps() {

@@ -31,12 +31,12 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    let Some(read) = cx.summaries().read(cx.func) else { return };
     let name = cx.declared().name.as_str();
     let runs_process = cx.declared().receiver.is_none() && matches!(name, "main" | "init");
     if runs_process || serves_tests(cx.index(), cx.func) {
         return;
     }
+    let Some(read) = cx.summaries().read(cx.func) else { return };
     for fresh in fresh_contexts(cx, &read) {
         findings.extend(check_fresh(cx, &read, &fresh));
     }

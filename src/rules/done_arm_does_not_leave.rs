@@ -8,6 +8,7 @@
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId};
+use crate::rules::scene::holds_any;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{FileId, Span};
 use crate::summary::{At, Function, Root};
@@ -22,6 +23,9 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if !holds_any(cx, &["select"]) {
+        return;
+    }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     let function = &read.function;
     for body in function.bodies() {

@@ -66,7 +66,7 @@ pub fn send_and_receive_in_one_goroutine(package: &PackageCx<'_>, findings: &mut
 /// Uses of channels that were set to nil.
 pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     cleared::check(&Groups::of(package), findings);
-    each_function(package, &["= nil"], |scene| nilled::check(scene, findings));
+    each_function(package, &[" = nil"], |scene| nilled::check(scene, findings));
 }
 
 /// Closes of channels that others may still send on.
@@ -90,7 +90,7 @@ pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) 
 pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| unserved::receives(scene, findings));
     each_function(package, &[".Stop()"], |scene| drained::check(scene, findings));
-    each_function(package, &["= nil"], |scene| exhausted::check(scene, findings));
+    each_function(package, &[" = nil"], |scene| exhausted::check(scene, findings));
     ticker::receives(package, findings);
     let groups = Groups::of(package);
     skipped::check(&groups, false, findings);

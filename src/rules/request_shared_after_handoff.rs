@@ -8,6 +8,7 @@ use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Exit, Path, PathEnd};
 use crate::index::Def;
 use crate::rules::handoff::{go_keyword, variable, waits_for_something, way_out};
+use crate::rules::scene::holds_any;
 use crate::rules::sharing::{Handoff, Sharing, served};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
@@ -20,6 +21,9 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if !holds_any(cx, &["go ", "go\t"]) {
+        return;
+    }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     for body in read.function.bodies() {
         for spawn in &read.effects(body).spawns {

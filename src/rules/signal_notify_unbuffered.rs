@@ -5,6 +5,7 @@ use crate::catalog::{Base, End, Resource};
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::Step;
 use crate::index::{Builtin, Callee};
+use crate::rules::scene::holds_any;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{At, Function, Root, facts};
@@ -17,6 +18,9 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    if !holds_any(cx, &["make("]) {
+        return;
+    }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     let function = &read.function;
     for body in function.bodies() {

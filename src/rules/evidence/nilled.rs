@@ -11,12 +11,11 @@ use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::traffic::received_from;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::summary::{BodyId, Read};
+use crate::summary::BodyId;
 use crate::syntax::{Node, StmtId, StmtKind};
 
 /// Reports the uses of channels that were set to nil.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
     for &node in scene.nodes.iter() {
         let Node::Stmt(stmt) = node else { continue };
         let StmtKind::Assign { left, op: None, right } = &scene.file.stmt(stmt).kind else {
@@ -30,7 +29,7 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
                 && let Some(local) = scene.local(target)
                 && may_be_channel(scene, local)
             {
-                findings.extend(check_nil(scene, &read, stmt, local));
+                findings.extend(check_nil(scene, stmt, local));
             }
         }
     }
@@ -42,7 +41,8 @@ fn may_be_channel(scene: &Scene<'_>, local: LocalId) -> bool {
     matches!(ty, Type::Chan(..) | Type::Unknown)
 }
 
-fn check_nil(scene: &Scene<'_>, read: &Read<'_>, stmt: StmtId, local: LocalId) -> Option<Finding> {
+fn check_nil(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> Option<Finding> {
+    let read = scene.cx.summaries().read(scene.cx.func)?;
     let function = &read.function;
     let body = match scene.literal_around(Node::Stmt(stmt)) {
         None => BodyId::OWN,
