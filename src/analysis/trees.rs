@@ -13,16 +13,32 @@ use crate::diagnostic::{Note, NoteKind};
 use crate::index::{Tree, Trees};
 use crate::project::{Snapshot, SourceFile};
 use crate::source::{FileId, SourceText};
-use crate::syntax::{self, File, LazyFile};
+use crate::syntax::{self, File, Former, LazyFile};
 
-/// Trees by path, with the text that they are of.
-pub type Known = FxHashMap<PathBuf, (SourceText, Made)>;
+/// What is known of files, by path.
+pub type Known = FxHashMap<PathBuf, KnownFile>;
+
+/// A text of a file, and what was made of it.
+#[derive(Debug)]
+pub struct KnownFile {
+    text: SourceText,
+    made: Made,
+    former: Option<Former>,
+}
 
 /// What was made of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Made {
     whole: OnceLock<Parsed>,
     lazy: OnceLock<Arc<LazyFile>>,
+}
+
+/// A file whose text has changed since it was first known: it is being edited, and will be again.
+struct Edited {
+    /// What its text can be parsed from.
+    before: Option<Former>,
+    /// What the next one can be parsed from.
+    after: OnceLock<Option<Former>>,
 }
 
 /// A tree, and the note on a file that is not Go as it should be.
@@ -32,6 +48,7 @@ pub type Parsed = (Arc<File>, Option<Note>);
 pub struct Forest<'s> {
     snapshot: &'s Snapshot,
     cells: Vec<Made>,
+    edited: FxHashMap<FileId, Edited>,
     /// The files of the packages that are checked, once that is known.
     checked: OnceLock<FxHashSet<FileId>>,
 }
@@ -39,12 +56,18 @@ pub struct Forest<'s> {
 impl<'s> Forest<'s> {
     /// Those of `snapshot`; what is `known` of them need not be made.
     pub fn new(snapshot: &'s Snapshot, known: &Known) -> Forest<'s> {
-        let cell = |file: &Arc<SourceFile>| {
-            let same = known.get(&file.path).filter(|(text, _)| *text == file.text);
-            same.map_or_else(Made::default, |(_, made)| made.clone())
-        };
-        let cells = snapshot.files.iter().map(cell).collect();
-        Forest { snapshot, cells, checked: OnceLock::new() }
+        let mut edited = FxHashMap::default();
+        let files = snapshot.files.iter().zip(0..);
+        let cells = files.map(|(file, id)| {
+            let Some(known) = known.get(&file.path) else { return Made::default() };
+            let is_same = known.text == file.text;
+            if !is_same || known.former.is_some() {
+                let before = known.former.clone();
+                edited.insert(FileId(id), Edited { before, after: OnceLock::new() });
+            }
+            if is_same { known.made.clone() } else { Made::default() }
+        });
+        Forest { snapshot, cells: cells.collect(), edited, checked: OnceLock::new() }
     }
 
     /// Makes the trees of `files`, each of which counts as done. They are those of all packages that
@@ -57,10 +80,24 @@ impl<'s> Forest<'s> {
         });
     }
 
+    /// Whether one of these files is being edited.
+    pub fn is_edited(&self, files: &[FileId]) -> bool {
+        files.iter().any(|file| self.edited.contains_key(file))
+    }
+
     /// The tree of a file, with the note on it.
     pub fn parsed(&self, file: FileId) -> &Parsed {
-        let file = file.0 as usize;
-        self.cells[file].whole.get_or_init(|| parse_file(&self.snapshot.files[file]))
+        let place = file.0 as usize;
+        self.cells[place].whole.get_or_init(|| {
+            parse_file(&self.snapshot.files[place], |text| match self.edited.get(&file) {
+                None => syntax::parse(text),
+                Some(edited) => {
+                    let (tree, next) = syntax::parse_edited(text, edited.before.clone());
+                    edited.after.get_or_init(|| next);
+                    tree
+                }
+            })
+        })
     }
 
     /// What straggler itself failed at so far.
@@ -69,11 +106,18 @@ impl<'s> Forest<'s> {
         notes.filter(|note| note.kind.is_failure())
     }
 
-    /// What was made, for another run.
-    pub fn into_known(self) -> Known {
-        let is_made = |made: &Made| made.whole.get().is_some() || made.lazy.get().is_some();
-        let made = self.snapshot.files.iter().zip(self.cells).filter(|(_, made)| is_made(made));
-        made.map(|(file, made)| (file.path.clone(), (file.text.clone(), made))).collect()
+    /// What is known now, for another run.
+    pub fn into_known(mut self) -> Known {
+        let mut known = Known::default();
+        for ((file, made), id) in self.snapshot.files.iter().zip(self.cells).zip(0..) {
+            let former = self.edited.remove(&FileId(id));
+            let former = former.and_then(|it| it.after.into_inner().unwrap_or(it.before));
+            if made.whole.get().is_some() || made.lazy.get().is_some() || former.is_some() {
+                known
+                    .insert(file.path.clone(), KnownFile { text: file.text.clone(), made, former });
+            }
+        }
+        known
     }
 }
 
@@ -88,8 +132,8 @@ impl Trees for Forest<'_> {
     }
 }
 
-fn parse_file(file: &SourceFile) -> Parsed {
-    match guard::run(|| syntax::parse(file.text.clone())) {
+fn parse_file(file: &SourceFile, parse: impl FnOnce(SourceText) -> File) -> Parsed {
+    match guard::run(|| parse(file.text.clone())) {
         Ok(tree) => {
             let note = note(file, &tree);
             (Arc::new(tree), note)

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{InputEdit, Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use crate::source::{SourceText, Span};
 use crate::syntax::causes::causes;
@@ -20,13 +20,65 @@ use crate::syntax::{File, SyntaxError};
 
 /// Parses one file. It never fails: see [`File::errors`].
 pub fn parse(source: SourceText) -> File {
-    let mut lowering = Lowering::new(&source);
+    let tree = tree(source.bytes());
+    lower(&source, tree.as_ref())
+}
+
+/// As [`parse`], of a file that is being edited: of what `former` says of an earlier text that is
+/// taken over which the edits since then leave as it was. Also gives what the next text can be
+/// parsed from.
+pub fn parse_edited(source: SourceText, former: Option<Former>) -> (File, Option<Former>) {
+    let again = former.as_ref().and_then(|former| former.parse_again(&source));
+    // What tree-sitter makes of errors depends on the tree that it begins with.
+    let tree = again.filter(is_sound).or_else(|| tree(source.bytes()));
+    let file = lower(&source, tree.as_ref());
+    let next = tree.filter(is_sound).map(|tree| Former { text: source, tree });
+    (file, next.or(former))
+}
+
+/// The last text of a file without syntax errors, with its tree.
+#[derive(Clone, Debug)]
+pub struct Former {
+    text: SourceText,
+    tree: Tree,
+}
+
+impl Former {
+    /// The tree of a later text, which differs from this one in one place, as far as tree-sitter can tell.
+    fn parse_again(&self, later: &SourceText) -> Option<Tree> {
+        let (old, new) = (self.text.bytes(), later.bytes());
+        let is_same = |(a, b): &(&u8, &u8)| a == b;
+        let start = old.iter().zip(new).take_while(is_same).count();
+        let behind = old[start..].iter().rev().zip(new[start..].iter().rev());
+        let behind = behind.take_while(is_same).count();
+        let (old_end, new_end) = (old.len() - behind, new.len() - behind);
+        let point = |text: &SourceText, at: usize| {
+            let position = text.position(at as u32);
+            Point::new(position.line as usize - 1, position.column as usize - 1)
+        };
+        let mut tree = self.tree.clone();
+        tree.edit(&InputEdit {
+            start_byte: start,
+            old_end_byte: old_end,
+            new_end_byte: new_end,
+            start_position: point(&self.text, start),
+            old_end_position: point(&self.text, old_end),
+            new_end_position: point(later, new_end),
+        });
+        tree_from(new, Some(&tree))
+    }
+}
+
+fn is_sound(tree: &Tree) -> bool {
+    !tree.root_node().has_error()
+}
+
+fn lower(source: &SourceText, tree: Option<&Tree>) -> File {
+    let mut lowering = Lowering::new(source);
     let bytes = source.bytes();
-    match tree(bytes) {
-        Some(tree) if !tree.root_node().has_error() => {
-            lowering.add(tree.walk(), 0, bytes.len() as u32)
-        }
-        tree => recover(&mut lowering, bytes, tree.as_ref()),
+    match tree {
+        Some(tree) if is_sound(tree) => lowering.add(tree.walk(), 0, bytes.len() as u32),
+        tree => recover(&mut lowering, bytes, tree),
     }
     lowering.errors.extend(illegal_byte(bytes));
     lowering.errors.sort_by_key(|error| error.span);
@@ -49,6 +101,11 @@ fn new_parser() -> Parser {
 
 /// tree-sitter's tree of `text`; `None` when it needs more steps than honest code of that length.
 pub(super) fn tree(text: &[u8]) -> Option<Tree> {
+    tree_from(text, None)
+}
+
+/// As [`tree`], from the tree of an earlier text in which the edits are marked.
+fn tree_from(text: &[u8], edited: Option<&Tree>) -> Option<Tree> {
     // A tick is a hundred of the parser's operations. Go's own tree needs at most one for 40 bytes.
     let mut ticks_left = 10_000 + text.len();
     let mut count = |_: &ParseState| {
@@ -58,7 +115,7 @@ pub(super) fn tree(text: &[u8]) -> Option<Tree> {
     PARSER.with_borrow_mut(|parser| {
         let options = ParseOptions::new().progress_callback(&mut count);
         let mut input = |at: usize, _| &text[at.min(text.len())..];
-        let tree = parser.parse_with_options(&mut input, None, Some(options));
+        let tree = parser.parse_with_options(&mut input, edited, Some(options));
         if tree.is_none() {
             // An abandoned parse would be resumed by the next one.
             parser.reset();
@@ -154,7 +211,7 @@ impl<'t> Piece<'t> {
     }
 
     fn is_understood(&self) -> bool {
-        self.tree.as_ref().is_some_and(|tree| !tree.root_node().has_error())
+        self.tree.as_ref().is_some_and(is_sound)
     }
 
     fn lower(&self, lowering: &mut Lowering) {
@@ -178,7 +235,7 @@ impl<'t> Piece<'t> {
                 });
             }
         }
-        if !tree.root_node().has_error() {
+        if is_sound(tree) {
             return lowering.add(tree.walk(), self.span.start, self.span.end);
         }
         let reported = lowering.errors.len();

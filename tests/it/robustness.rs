@@ -1,4 +1,5 @@
 //! Bad input: one clear message each, with its place, and the rest of the run goes on.
 
+mod edits;
 mod parse;
 mod run;
