@@ -55,6 +55,7 @@ use check::Answers;
 use facts::Facts;
 use fingerprint::declaration as declared;
 use kept::Kept;
+use memory::Explorations;
 use trees::Forest;
 
 pub use baseline::{Baseline, BaselineError, Entry as BaselineEntry};
@@ -173,6 +174,7 @@ fn run(
             summaries: &Summaries::new(&index, catalog, versions.collect()),
             asked: &asked,
             memos: &memos,
+            explored: &memory.explored,
         };
         run.run(keeping)
     };
@@ -211,6 +213,7 @@ struct Run<'a> {
     asked: &'a [rules::Asked],
     /// What the checks of each package have worked out.
     memos: &'a [Memo],
+    explored: &'a Explorations,
 }
 
 impl Run<'_> {

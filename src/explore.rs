@@ -20,6 +20,7 @@
 //! so the same program has the same report on every machine.
 
 mod call;
+mod code;
 mod collection;
 mod components;
 mod dynamic;
@@ -145,6 +146,9 @@ pub struct Exploration {
     pub steps: u64,
     /// How often each [`Bound`] was reached.
     pub bounds: [u32; 4],
+    /// The functions whose code was looked at: while it and all that is no function's stay the same,
+    /// so does what comes of the root.
+    pub looked_at: Box<[FuncId]>,
 }
 
 impl Exploration {

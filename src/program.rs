@@ -129,6 +129,16 @@ impl Program {
         })
     }
 
+    /// Whether the two are the same but for the code of their functions and for places: then
+    /// functions that [run as](Func::runs_as) each other do the same in both.
+    pub fn speaks_as(&self, other: &Program) -> bool {
+        self.types == other.types
+            && code::same(&self.globals, &other.globals, Global::is_same)
+            && (&self.externals, &self.names, &self.texts)
+                == (&other.externals, &other.names, &other.texts)
+            && (&self.methods, &self.methods_by_name) == (&other.methods, &other.methods_by_name)
+    }
+
     /// Whether nothing of the package has run when the function begins: `main`, tests
     /// and examples.
     pub fn is_entry(&self, id: FuncId) -> bool {

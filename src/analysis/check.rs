@@ -184,8 +184,10 @@ impl Run<'_> {
         }
         let versions = versions(self.snapshot, package);
         let timings = self.progress.timings();
+        let is_edited = self.forest.is_edited(&package.files);
+        let past = is_edited.then(|| self.explored.of(package.id)).flatten();
         let compiled = Timings::exploring(timings, || {
-            guard::run(|| Explorer::new(self.index, package.id, versions))
+            guard::run(|| Explorer::new(self.index, package.id, versions, past))
         });
         let explorer = match compiled {
             Ok(explorer) => explorer,
@@ -194,7 +196,7 @@ impl Run<'_> {
                 return vec![Err(internal_error(self.display(package.report[0]), message))];
             }
         };
-        explorer
+        let found = explorer
             .roots(&|file| reported.contains(&file), &|file| self.snapshot.file(file).test)
             .into_par_iter()
             .filter(|_| !self.progress.is_unwanted())
@@ -211,6 +213,10 @@ impl Run<'_> {
                     })
                 })
             })
-            .collect()
+            .collect();
+        if is_edited && !self.progress.is_unwanted() {
+            self.explored.keep(package.id, explorer.into_past());
+        }
+        found
     }
 }

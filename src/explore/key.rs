@@ -5,12 +5,12 @@
 //! variables and the package variables meets them. The key is a hash of 128 bits: two states are
 //! taken for one if they agree in it.
 
+use crate::explore::code::Code;
 use crate::explore::object::{Entry, Held, Object};
 use crate::explore::process::{Frame, GoroutineId, Mode, Operation, Process};
 use crate::explore::state::State;
 use crate::explore::term::Terms;
 use crate::explore::value::{ObjectId, Term, Value};
-use crate::program::Program;
 use crate::program::code::Op;
 
 /// What a walk through a state tells.
@@ -35,7 +35,7 @@ pub(super) struct Scratch {
 }
 
 /// Walks through a state.
-pub(super) fn key(program: &Program, terms: &Terms, state: &State, scratch: &mut Scratch) -> Seen {
+pub(super) fn key(program: Code<'_>, terms: &Terms, state: &State, scratch: &mut Scratch) -> Seen {
     scratch.walk += 1;
     scratch.queue.clear();
     let most = state.next_unknown as usize + 1;
@@ -105,7 +105,7 @@ impl Hash {
 }
 
 struct Walk<'a> {
-    program: &'a Program,
+    program: Code<'a>,
     terms: &'a Terms,
     state: &'a State,
     /// Numbers of objects, from 1.

@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
+use crate::explore::code::Code;
 use crate::explore::library::Known;
 use crate::explore::process::{Decision, Frame, Mode, Operation, Pending, Process, Unwinding};
 use crate::explore::state::State;
 use crate::explore::term::Terms;
 use crate::explore::value::Value;
 use crate::explore::{Bound, Limits, Site};
-use crate::program::Program;
 use crate::program::code::Slot;
 use crate::program::types::TypeId;
 
@@ -32,7 +32,7 @@ pub(super) enum Stop {
 }
 
 pub(super) struct Machine<'p> {
-    pub program: &'p Program,
+    pub program: Code<'p>,
     pub limits: &'p Limits,
     pub terms: Terms,
     /// Whether package variables have their initial values.
@@ -47,7 +47,7 @@ pub(super) struct Machine<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub fn new(program: &'p Program, limits: &'p Limits, closed: bool) -> Machine<'p> {
+    pub fn new(program: Code<'p>, limits: &'p Limits, closed: bool) -> Machine<'p> {
         Machine {
             program,
             limits,

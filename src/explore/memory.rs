@@ -117,7 +117,7 @@ impl Machine<'_> {
         if let Some(func) = self.method_of_type(ty, name) {
             return Ok(Some(Member::Method(func, value)));
         }
-        let Type::Struct(fields) = self.program.types.underlying(ty) else {
+        let Type::Struct(fields) = self.program.all().types.underlying(ty) else {
             // A struct of another package: nothing is known of what it declares.
             return Ok(None);
         };
@@ -286,7 +286,7 @@ impl Machine<'_> {
                 if fields.binary_search_by_key(&name, |&(name, _)| name).is_ok() {
                     return Ok(Some(id));
                 }
-                let Type::Struct(declared) = self.program.types.underlying(*ty) else {
+                let Type::Struct(declared) = self.program.all().types.underlying(*ty) else {
                     return Ok(Some(id));
                 };
                 if depth >= MAX_PROMOTION || declared.iter().any(|field| field.name == name) {

@@ -5,6 +5,7 @@
 //! package variables, through which a goroutine that is yet to be started may reach it. So are
 //! operations that only ever enable others: giving back a lock and counting a WaitGroup down.
 
+use crate::explore::code::Code;
 use crate::explore::key::live;
 use crate::explore::machine::Machine;
 use crate::explore::object::Object;
@@ -12,7 +13,6 @@ use crate::explore::process::{Operation, Process};
 use crate::explore::state::State;
 use crate::explore::transition::Step;
 use crate::explore::value::{ObjectId, Value};
-use crate::program::Program;
 
 /// The index of a goroutine that may go alone, if there is one.
 pub(super) fn alone(machine: &Machine<'_>, state: &State, enabled: &[Vec<Step>]) -> Option<usize> {
@@ -89,7 +89,7 @@ fn is_alone(reach: &mut Reach<'_>, index: usize, operation: &Operation) -> bool 
 
 /// Which objects each goroutine, and the package variables, can reach.
 struct Reach<'a> {
-    program: &'a Program,
+    program: Code<'a>,
     state: &'a State,
     /// By goroutine; the package variables come last.
     sets: Vec<Option<Vec<bool>>>,

@@ -2,11 +2,13 @@
 //! among them. It finds sooner than depth-first search, and the paths that it finds have the
 //! fewest switches between goroutines.
 
+use std::cell::Cell;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::explore::code::Code;
 use crate::explore::components;
 use crate::explore::key;
 use crate::explore::machine::{Machine, Stop};
@@ -19,6 +21,7 @@ use crate::explore::transition::{Step, Way};
 use crate::explore::value::{ObjectId, Value};
 use crate::explore::{Bound, Exploration, Kind, Limits, Root, Site};
 use crate::program::Program;
+use crate::program::code::FuncId;
 
 /// A state that was met: how it was reached first, and where it leads.
 pub(super) struct Node {
@@ -116,8 +119,10 @@ pub(super) struct Search<'p> {
 
 /// Explores from a root.
 pub(super) fn run(program: &Program, root: Root, limits: &Limits) -> Exploration {
+    let looked_at = vec![Cell::new(false); program.funcs.len()];
+    let code = Code::new(program, &looked_at);
     let mut search = Search {
-        machine: Machine::new(program, limits, root.closed),
+        machine: Machine::new(code, limits, root.closed),
         nodes: Vec::new(),
         root,
         seen: FxHashMap::default(),
@@ -131,6 +136,8 @@ pub(super) fn run(program: &Program, root: Root, limits: &Limits) -> Exploration
     search.explore();
     search.out.states = search.nodes.len();
     search.out.steps = search.machine.steps;
+    let funcs = looked_at.iter().zip(0..).filter(|(looked_at, _)| looked_at.get());
+    search.out.looked_at = funcs.map(|(_, id)| FuncId(id)).collect();
     search.out
 }
 

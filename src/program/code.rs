@@ -391,7 +391,7 @@ pub enum Builtin {
 }
 
 /// A variable of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Var {
     /// Its name; empty for the compiler's own.
     pub name: Symbol,
@@ -408,6 +408,20 @@ pub struct SelectTable {
     pub cases: Vec<SelectCase>,
     /// Where `default` is, if there is one.
     pub default: Option<Pc>,
+}
+
+impl SelectTable {
+    fn runs_as(&self, other: &SelectTable) -> bool {
+        let is_same = |one: &SelectCase, other: &SelectCase| {
+            (one.send, one.target) == (other.send, other.target)
+        };
+        self.default == other.default && same(&self.cases, &other.cases, is_same)
+    }
+}
+
+/// Whether two lists are the same, element by element.
+pub(super) fn same<T>(one: &[T], other: &[T], is_same: impl Fn(&T, &T) -> bool) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
 }
 
 /// One communication of a `select`.
@@ -467,8 +481,25 @@ pub struct Func {
     pub traits: Traits,
 }
 
+impl Func {
+    /// Whether the two are the same but for their places and what people call them.
+    pub fn runs_as(&self, other: &Func) -> bool {
+        let head = |func: &Func| {
+            let receiver = (func.receiver, func.value_receiver);
+            (func.symbol, func.parent, receiver, func.variadic, func.traits)
+        };
+        head(self) == head(other)
+            && (&self.params, &self.results) == (&other.params, &other.results)
+            && self.result_slots == other.result_slots
+            && (&self.vars, &self.captures) == (&other.vars, &other.captures)
+            && (&self.code, &self.lists) == (&other.code, &other.lists)
+            && (&self.live, &self.joins) == (&other.live, &other.joins)
+            && same(&self.selects, &other.selects, SelectTable::runs_as)
+    }
+}
+
 /// A branch that need not be decided.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Join {
     /// The branch.
     pub branch: Pc,
@@ -511,8 +542,16 @@ pub struct Global {
     pub span: Span,
 }
 
+impl Global {
+    /// Whether the two are the same but for their places.
+    pub fn is_same(&self, other: &Global) -> bool {
+        let all = |it: &Global| (it.name, it.ty, it.init, it.boxed);
+        all(self) == all(other)
+    }
+}
+
 /// A name of another package.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct External {
     /// The path of the import.
     pub path: Symbol,

@@ -88,7 +88,7 @@ pub struct FieldType {
 }
 
 /// A defined type.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
     /// Its name.
     pub name: Symbol,
@@ -99,7 +99,7 @@ pub struct Named {
 }
 
 /// All types of a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Types {
     types: Vec<Type>,
     ids: FxHashMap<Type, TypeId>,

@@ -7,9 +7,13 @@
 mod judge;
 mod tell;
 
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+
 use crate::catalog::Versions;
 use crate::diagnostic::{Confidence, Finding};
-use crate::explore::{self, Limits, Root};
+use crate::explore::{self, Exploration, Limits, Root};
 use crate::index::Index;
 use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
@@ -64,11 +68,34 @@ pub struct Explorer<'a> {
     program: Program,
     /// Whether the package is a program: most of its functions end with the process.
     brief: bool,
+    /// What was explored of another text of the package, where that can tell something of this one.
+    past: Option<Arc<Past>>,
+    quiet: Mutex<FxHashMap<FuncId, Quiet>>,
+}
+
+/// What was explored of a package, for when it is explored again after an edit.
+#[derive(Debug)]
+pub struct Past {
+    program: Program,
+    /// The roots from which nothing was found to be stuck.
+    quiet: FxHashMap<FuncId, Quiet>,
+}
+
+/// A root from which nothing was found to be stuck.
+#[derive(Clone, Debug)]
+struct Quiet {
+    limits: Limits,
+    exploration: Arc<Exploration>,
 }
 
 impl<'a> Explorer<'a> {
     /// Compiles the functions of a package.
-    pub fn new(index: &'a Index<'_>, package: PackageId, versions: &dyn Versions) -> Explorer<'a> {
+    pub fn new(
+        index: &'a Index<'_>,
+        package: PackageId,
+        versions: &dyn Versions,
+        past: Option<Arc<Past>>,
+    ) -> Explorer<'a> {
         let files: Vec<(FileId, &File)> =
             index.package(package).files.iter().map(|(id, file)| (*id, &**file)).collect();
         let sources: Vec<Source<'_>> =
@@ -77,7 +104,14 @@ impl<'a> Explorer<'a> {
         let shares_loop_variables = versions.go().is_some_and(|go| (go.major, go.minor) < (1, 22));
         let program = program::compile(&sources, &Known { shares_loop_variables });
         let brief = index.package(package).name.as_str() == "main";
-        Explorer { files, program, brief }
+        let past = past.filter(|past| past.program.speaks_as(&program));
+        Explorer { files, program, brief, past, quiet: Mutex::default() }
+    }
+
+    /// What was explored, for another text of the package.
+    pub fn into_past(self) -> Past {
+        let quiet = self.quiet.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Past { program: self.program, quiet }
     }
 
     /// The functions of these files that an exploration starts from. `test` says which of them are
@@ -111,7 +145,7 @@ impl<'a> Explorer<'a> {
         } else {
             OPEN
         };
-        let exploration = explore::explore(&self.program, start, &limits);
+        let exploration = self.exploration(start, limits);
         let story = tell::Story {
             program: &self.program,
             files: &self.files,
@@ -142,6 +176,34 @@ impl<'a> Explorer<'a> {
             states: exploration.states as u64,
             steps: exploration.steps,
         }
+    }
+
+    fn exploration(&self, start: Root, limits: Limits) -> Arc<Exploration> {
+        let unchanged = self.unchanged(start, &limits).cloned();
+        let quiet = unchanged.unwrap_or_else(|| {
+            let exploration = Arc::new(explore::explore(&self.program, start, &limits));
+            Quiet { limits, exploration }
+        });
+        let exploration = Arc::clone(&quiet.exploration);
+        if exploration.stuck.is_empty() {
+            let all = self.quiet.lock();
+            all.unwrap_or_else(|poisoned| poisoned.into_inner()).insert(start.func, quiet);
+        }
+        exploration
+    }
+
+    /// What came of a root before, if all that it rests on is as it was.
+    fn unchanged(&self, start: Root, limits: &Limits) -> Option<&Quiet> {
+        let past = self.past.as_ref()?;
+        let quiet = past.quiet.get(&start.func).filter(|quiet| quiet.limits == *limits)?;
+        let is_same = |&FuncId(func): &FuncId| {
+            let (before, now) = (&past.program.funcs, &self.program.funcs);
+            match (before.get(func as usize), now.get(func as usize)) {
+                (Some(before), Some(now)) => before.runs_as(now),
+                _ => false,
+            }
+        };
+        quiet.exploration.looked_at.iter().all(is_same).then_some(quiet)
     }
 }
 

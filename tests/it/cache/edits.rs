@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use straggler::analysis::{self, Keeping, Progress, Report, Selections};
+use straggler::analysis::{self, Keeping, Memory, Progress, Report, Selections};
 use straggler::cache::{Cache, Key};
 use straggler::catalog::Catalog;
 use straggler::config::Config;
@@ -13,7 +13,7 @@ use straggler::output;
 use straggler::project::{self, LoadOptions};
 use straggler::rules::selection::{ALL_RULES, Selection};
 
-use crate::harness::root;
+use crate::harness::{Random, root};
 
 /// How many edits there are, and from which number they follow.
 const STEPS: usize = 500;
@@ -60,23 +60,6 @@ fn module() -> Files {
         }
     }
     files
-}
-
-/// The generator of Sebastiano Vigna's splitmix64: the same numbers everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % limit as u64) as usize
-    }
-
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
 }
 
 /// Lines that change what is known where they are put.
@@ -169,7 +152,14 @@ fn told(report: &Report) -> String {
     format!("{}\n{counts:?} {:?}", String::from_utf8_lossy(&bytes), report.reported)
 }
 
-fn analyse(files: &Files, paths: Vec<PathBuf>, keeping: Option<&Keeping<'_>>) -> String {
+/// What a run knows of former ones.
+enum Former<'f> {
+    Nothing,
+    Kept(&'f Keeping<'f>),
+    Remembered(&'f mut Memory),
+}
+
+fn analyse(files: &Files, paths: Vec<PathBuf>, former: Former<'_>) -> String {
     let options = LoadOptions { overlays: files.clone(), ..LoadOptions::new("/edited", paths) };
     let (catalog, problems) = Catalog::load(None);
     assert_eq!(problems, []);
@@ -178,11 +168,14 @@ fn analyse(files: &Files, paths: Vec<PathBuf>, keeping: Option<&Keeping<'_>>) ->
     let run = || {
         let snapshot = project::load(&options);
         let progress = Progress::default();
-        let report = match keeping {
-            Some(keeping) => {
+        let report = match former {
+            Former::Nothing => analysis::analyze(&snapshot, &catalog, &selections, &progress),
+            Former::Kept(keeping) => {
                 analysis::analyze_keeping(&snapshot, &catalog, &selections, &progress, keeping)
             }
-            None => analysis::analyze(&snapshot, &catalog, &selections, &progress),
+            Former::Remembered(memory) => {
+                analysis::analyze_again(&snapshot, &catalog, &selections, &progress, memory)
+            }
         };
         told(&report)
     };
@@ -194,6 +187,7 @@ fn what_is_kept_is_what_would_be_found() {
     let dir = tempfile::tempdir().expect("a directory");
     let cache = Cache::new(dir.path().join("cache"), 1 << 30);
     let keeping = Keeping { cache: &cache, base: Key::of(b"this program"), verify: false };
+    let mut memory = Memory::default();
     let original = module();
     let mut files = original.clone();
     let mut random = Random(SEED);
@@ -207,10 +201,12 @@ fn what_is_kept_is_what_would_be_found() {
             1 => vec![PathBuf::from("used")],
             _ => vec![PathBuf::from(".")],
         };
-        let alone = analyse(&files, paths.clone(), None);
-        let kept = analyse(&files, paths.clone(), Some(&keeping));
+        let alone = analyse(&files, paths.clone(), Former::Nothing);
+        let kept = analyse(&files, paths.clone(), Former::Kept(&keeping));
+        let remembered = analyse(&files, paths.clone(), Former::Remembered(&mut memory));
         let last = &steps[steps.len().saturating_sub(5)..];
-        assert_eq!(kept, alone, "step {} of {paths:?}: {last:#?}", steps.len());
+        assert_eq!(kept, alone, "kept, step {} of {paths:?}: {last:#?}", steps.len());
+        assert_eq!(remembered, alone, "remembered, step {} of {paths:?}: {last:#?}", steps.len());
     }
     assert_eq!(cache.finish(), None);
     assert!(cache.stats().entries > 100, "{:?}", cache.stats());
@@ -224,10 +220,11 @@ fn a_caller_in_another_package_counts() {
     let mut files = module();
     files.retain(|path, _| !path.starts_with("/edited/p0"));
     let check = |files: &Files, expected: bool| {
-        for keeping in [None, Some(&keeping)] {
-            let told = analyse(files, vec![PathBuf::from(".")], keeping);
+        for former in [Former::Nothing, Former::Kept(&keeping)] {
+            let is_kept = matches!(former, Former::Kept(_));
+            let told = analyse(files, vec![PathBuf::from(".")], former);
             let leaves = told.contains("this return leaves `p` running");
-            assert_eq!(leaves, expected, "kept: {}\n{told}", keeping.is_some());
+            assert_eq!(leaves, expected, "kept: {is_kept}\n{told}");
         }
     };
     check(&files, true);
