@@ -10,7 +10,7 @@ use straggler::cache::{Cache, Key};
 use straggler::catalog::Catalog;
 use straggler::config::Config;
 use straggler::output;
-use straggler::project::{self, LoadOptions};
+use straggler::project::{self, LoadOptions, Snapshot};
 use straggler::rules::selection::{ALL_RULES, Selection};
 
 use crate::harness::{Random, root};
@@ -156,7 +156,29 @@ fn told(report: &Report) -> String {
 enum Former<'f> {
     Nothing,
     Kept(&'f Keeping<'f>),
-    Remembered(&'f mut Memory),
+    Remembered(&'f mut Remembered),
+}
+
+/// What an editor's session knows.
+#[derive(Default)]
+struct Remembered {
+    memory: Memory,
+    last: Option<(Files, Vec<PathBuf>, Snapshot)>,
+}
+
+impl Remembered {
+    /// As a language server does it: where nothing but texts is another, the disk is not looked at.
+    fn snapshot(&mut self, files: &Files, options: &LoadOptions) -> &Snapshot {
+        let edited = self.last.take().and_then(|(before, paths, snapshot)| {
+            let go_mod = Path::new("/edited/go.mod");
+            let is_same = paths == options.paths
+                && before.keys().eq(files.keys())
+                && before.get(go_mod) == files.get(go_mod);
+            snapshot.edited(files).filter(|_| is_same)
+        });
+        let snapshot = edited.unwrap_or_else(|| project::load(options));
+        &self.last.insert((files.clone(), options.paths.clone(), snapshot)).2
+    }
 }
 
 fn analyse(files: &Files, paths: Vec<PathBuf>, former: Former<'_>) -> String {
@@ -166,18 +188,22 @@ fn analyse(files: &Files, paths: Vec<PathBuf>, former: Former<'_>) -> String {
     let config = Config { select: Some(vec![ALL_RULES.to_owned()]), ..Config::default() };
     let selections: Selections = Selection::new(&config).0.into();
     let run = || {
-        let snapshot = project::load(&options);
         let progress = Progress::default();
-        let report = match former {
-            Former::Nothing => analysis::analyze(&snapshot, &catalog, &selections, &progress),
+        let load = || project::load(&options);
+        told(&match former {
+            Former::Nothing => analysis::analyze(&load(), &catalog, &selections, &progress),
             Former::Kept(keeping) => {
-                analysis::analyze_keeping(&snapshot, &catalog, &selections, &progress, keeping)
+                analysis::analyze_keeping(&load(), &catalog, &selections, &progress, keeping)
             }
-            Former::Remembered(memory) => {
-                analysis::analyze_again(&snapshot, &catalog, &selections, &progress, memory)
+            Former::Remembered(remembered) => {
+                let mut memory = std::mem::take(&mut remembered.memory);
+                let now = remembered.snapshot(files, &options);
+                let report =
+                    analysis::analyze_again(now, &catalog, &selections, &progress, &mut memory);
+                remembered.memory = memory;
+                report
             }
-        };
-        told(&report)
+        })
     };
     analysis::on_threads(Some(2), run).expect("threads")
 }
@@ -187,7 +213,7 @@ fn what_is_kept_is_what_would_be_found() {
     let dir = tempfile::tempdir().expect("a directory");
     let cache = Cache::new(dir.path().join("cache"), 1 << 30);
     let keeping = Keeping { cache: &cache, base: Key::of(b"this program"), verify: false };
-    let mut memory = Memory::default();
+    let mut session = Remembered::default();
     let original = module();
     let mut files = original.clone();
     let mut random = Random(SEED);
@@ -203,7 +229,7 @@ fn what_is_kept_is_what_would_be_found() {
         };
         let alone = analyse(&files, paths.clone(), Former::Nothing);
         let kept = analyse(&files, paths.clone(), Former::Kept(&keeping));
-        let remembered = analyse(&files, paths.clone(), Former::Remembered(&mut memory));
+        let remembered = analyse(&files, paths.clone(), Former::Remembered(&mut session));
         let last = &steps[steps.len().saturating_sub(5)..];
         assert_eq!(kept, alone, "kept, step {} of {paths:?}: {last:#?}", steps.len());
         assert_eq!(remembered, alone, "remembered, step {} of {paths:?}: {last:#?}", steps.len());
@@ -236,4 +262,53 @@ fn a_caller_in_another_package_counts() {
     check(&files, false);
     files.insert(using.to_owned(), USING.as_bytes().to_vec());
     check(&files, true);
+}
+
+/// What is typed into functions.
+const STATEMENTS: &[&str] = &[
+    "",
+    "\treturn",
+    "\tx := make(chan int)",
+    "\tgo func() { x <- 1 }()",
+    "\t<-x",
+    "\ttype T struct{ c chan int }",
+    "\tdefer func() { _ = recover() }()",
+    "\tfor {",
+    "\t}",
+    "\tif x == nil {",
+    "// a comment",
+    "func added(c chan int) { c <- 1 }",
+    "type Added struct{ c chan int }",
+];
+
+#[test]
+fn what_a_session_remembers_is_what_would_be_found() {
+    let mut random = Random(SEED);
+    let mut session = Remembered::default();
+    let original = module();
+    let mut files = original.clone();
+    let go_files: Vec<PathBuf> =
+        files.keys().filter(|path| !path.ends_with("go.mod")).cloned().collect();
+    let mut with_findings = 0;
+    for step in 0..STEPS {
+        // A file is edited for a while, and then another.
+        let path = &go_files[step / 20 * 7 % go_files.len()];
+        let text = String::from_utf8_lossy(&files[path]).into_owned();
+        let before = String::from_utf8_lossy(&original[path]);
+        let mut lines: Vec<&str> = text.lines().collect();
+        let at = random.below(lines.len() + 1);
+        match random.below(4) {
+            0 => lines = before.lines().collect(),
+            1 if at < lines.len() => drop(lines.remove(at)),
+            _ => lines.insert(at, random.one_of::<&str>(STATEMENTS)),
+        }
+        files.insert(path.clone(), (lines.join("\n") + "\n").into_bytes());
+        let paths = vec![path.parent().expect("a directory").to_owned()];
+        let alone = analyse(&files, paths.clone(), Former::Nothing);
+        let remembered = analyse(&files, paths.clone(), Former::Remembered(&mut session));
+        let text = String::from_utf8_lossy(&files[path]);
+        assert_eq!(remembered, alone, "step {step}: {}:{}\n{text}", path.display(), at + 1);
+        with_findings += usize::from(alone.contains("\"path\""));
+    }
+    assert!(with_findings > STEPS / 4, "findings in {with_findings} steps");
 }
