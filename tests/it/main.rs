@@ -26,6 +26,7 @@ mod program;
 mod project;
 mod real;
 mod robustness;
+mod schedules;
 mod summary;
 mod supply;
 mod suppress;
