@@ -119,7 +119,7 @@ struct PackageSource {
     files: Vec<(FileId, Tree)>,
     importer: Importer,
     under_test: Option<PackageId>,
-    has_bodies: bool,
+    of_run: bool,
 }
 
 impl<'s> Index<'s> {
@@ -173,7 +173,7 @@ impl<'s> Index<'s> {
             files: package.files.iter().map(of_file).collect(),
             importer: package.importer,
             under_test: package.under_test,
-            has_bodies: true,
+            of_run: true,
         };
         Package::new(id, source)
     }

@@ -18,6 +18,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 mod access;
 pub mod bad_suppression;
 mod body_not_closed;
+mod cache_sync_missing;
+mod callee_cannot_be_cancelled;
 pub mod cancel_not_called;
 pub mod chain;
 mod conditions;
@@ -48,6 +50,7 @@ mod shared_after_timeout;
 mod sharing;
 mod signal_notify_unbuffered;
 mod stop_bound_too_early;
+mod stop_channel_never_closed;
 pub mod stuck;
 mod timer_not_stopped;
 mod wait_ignores_context;
@@ -72,6 +75,8 @@ use page::Page;
 pub const ALL: &[Rule] = &[
     bad_suppression::RULE,
     body_not_closed::RULE,
+    cache_sync_missing::RULE,
+    callee_cannot_be_cancelled::RULE,
     cancel_not_called::RULE,
     stuck::CLOSE_MISUSE,
     stuck::COND_WAIT_LOST,
@@ -100,6 +105,7 @@ pub const ALL: &[Rule] = &[
     shared_after_timeout::RULE,
     signal_notify_unbuffered::RULE,
     stop_bound_too_early::RULE,
+    stop_channel_never_closed::RULE,
     timer_not_stopped::RULE,
     stuck::UNLOCK_MISSING,
     wait_ignores_context::RULE,

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! What is not known is never guessed: of a function whose body is not there, or whose package is
-//! not part of the run, there is no summary, and what is given to it counts as
+//! not part of the run, there is no summary (see [`Below`] for what is nevertheless known), and what is given to it counts as
 //! [`Act::Passed`], which rules take as benign. No library is known here by name: that comes from
 //! the catalog.
 
@@ -28,6 +28,7 @@ mod bound;
 mod calls;
 mod components;
 mod context;
+mod dependency;
 mod effect;
 mod effects;
 mod function;
@@ -56,6 +57,7 @@ use order::Order;
 
 pub use calls::{covering, facts, named};
 pub use context::{ContextOrigin, ContextRoot};
+pub use dependency::Below;
 pub use effect::{Act, Deed, Effect, Guard, Mode};
 pub use effects::BodyEffects;
 pub use function::{At, BodyFlow, BodyId, Function};
@@ -89,8 +91,8 @@ pub struct Summary {
 pub struct Summaries<'a> {
     index: &'a Index<'a>,
     catalog: &'a Catalog,
-    /// The packages of the run. Packages with higher numbers are dependencies, whose bodies are
-    /// not looked into.
+    /// The packages of the run. Packages with higher numbers are dependencies, whose bodies are only
+    /// looked into [for one question](Below).
     packages: Vec<OfPackage<'a>>,
     order: Order,
 }

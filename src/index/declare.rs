@@ -50,8 +50,7 @@ impl Index<'_> {
         })
     }
 
-    /// The names and types of a function's signature and body. Bodies of dependencies are not
-    /// read: of their functions only the signature is known.
+    /// The names and types of a function's signature and body, of a dependency's too.
     pub fn body(&self, id: FuncId) -> &BodyInfo {
         let func = self.func(id);
         func.body.get_or_init(|| {
@@ -165,8 +164,9 @@ impl Index<'_> {
 
     /// Where the name of a declared function stands.
     pub fn name_of(&self, id: FuncId) -> Location {
-        let span = self.func_decl(id).name.span;
-        Location { file: self.func(id).file, span }
+        let func = self.func(id);
+        let tree = self.package(id.package).tree_without_body(func.file, func.decl);
+        Location { file: func.file, span: of_func(tree, func.decl).name.span }
     }
 
     /// The specification of an object.

@@ -322,8 +322,7 @@ impl Index<'_> {
         if !name.is_exported() && package.path != from {
             return None;
         }
-        let span = self.func_decl(func.id).name.span;
-        Some((func.id, Location { file: func.file, span }))
+        Some((func.id, self.name_of(func.id)))
     }
 
     /// The signature of a method with the type arguments of its receiver put in.

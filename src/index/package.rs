@@ -30,8 +30,8 @@ pub struct Package {
     pub(super) importer: Importer,
     /// The package with its in-package tests, which an import of the package under test denotes.
     pub(super) under_test: Option<PackageId>,
-    /// Whether the bodies of its functions are read.
-    has_bodies: bool,
+    /// Whether it is one of the run, of which the literals in variables are functions too.
+    of_run: bool,
     /// What is declared at package level, functions included and methods not, in order.
     pub objects: Vec<Object>,
     /// The functions and methods of each file, in order, and behind them the outermost function
@@ -146,7 +146,7 @@ pub struct Receiver {
 impl Package {
     /// Reads the declarations of the files.
     pub(super) fn new(id: PackageId, source: PackageSource) -> Package {
-        let PackageSource { path, name, files, importer, under_test, has_bodies } = source;
+        let PackageSource { path, name, files, importer, under_test, of_run } = source;
         let mut package = Package {
             id,
             path,
@@ -154,7 +154,7 @@ impl Package {
             files: Vec::new(),
             importer,
             under_test,
-            has_bodies,
+            of_run,
             objects: Vec::new(),
             funcs: Vec::new(),
             specs: Vec::new(),
@@ -190,12 +190,11 @@ impl Package {
     }
 
     /// The tree that holds a declaration of one of its files: of the whole file or, where the
-    /// package is only imported, of the declaration alone. Those of dependencies have no bodies.
+    /// package is only imported, of the declaration alone.
     pub fn tree(&self, file: FileId, decl: DeclId) -> &Arc<File> {
         match &self.scope_of(file).tree {
             Tree::Whole(file) => file,
-            Tree::Lazy(file) if self.has_bodies => file.tree(decl),
-            Tree::Lazy(file) => file.tree_without_body(decl),
+            Tree::Lazy(file) => file.tree(decl),
         }
     }
 
@@ -208,14 +207,18 @@ impl Package {
         }
     }
 
-    /// All that its files declare, each with the tree that holds it.
+    /// All that its files declare, each with the tree that holds it: without bodies in dependencies.
     pub fn declarations(&self) -> impl Iterator<Item = (&File, DeclId)> {
         self.scopes.iter().flat_map(move |scope| {
             let ids: Vec<DeclId> = match &scope.tree {
                 Tree::Whole(file) => file.top_level.clone(),
                 Tree::Lazy(file) => file.declared().map(|declared| declared.id).collect(),
             };
-            ids.into_iter().map(move |decl| (&**self.tree(scope.id, decl), decl))
+            let tree = move |decl| match self.of_run {
+                true => self.tree(scope.id, decl),
+                false => self.tree_without_body(scope.id, decl),
+            };
+            ids.into_iter().map(move |decl| (&**tree(decl), decl))
         })
     }
 
@@ -286,7 +289,7 @@ impl Package {
             };
             self.declare_spec(kind, file, *decl, names);
         }
-        if !self.has_bodies {
+        if !self.of_run {
             return;
         }
         for group in tree.with_literals() {

@@ -152,7 +152,7 @@ impl Index<'_> {
                 files,
                 importer: source.importer,
                 under_test: None,
-                has_bodies: false,
+                of_run: false,
             };
             Package::new(id, sources)
         });

@@ -141,7 +141,7 @@ fn check_made(
         paths.into_iter().filter(|path| !(once && comes_again(path, made))).collect();
     if let Some(path) = first(function, made, &paths) {
         let mut finding = lost(cx, function, made, path);
-        if nobody_has_it(cx, function, made, path) {
+        if nobody_has_it(cx, function, made, path) && !is_called_on_others(function, made, local) {
             finding.confidence = Confidence::Low;
         }
         return Some(finding);
@@ -287,6 +287,25 @@ fn nobody_has_it(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path
         _ => false,
     });
     fresh && !made.deadline && !used
+}
+
+/// Whether other ways out call the cancel function right there: then this one was forgotten, also where
+/// it does no harm yet.
+fn is_called_on_others(function: &Function<'_>, made: &Made, local: LocalId) -> bool {
+    let file = function.file;
+    let cfg = &function.body(made.at.body).cfg;
+    let leaves = |step: StepId| {
+        let block = cfg.block_of(step);
+        matches!(cfg.exit_of(block), Some(Exit::Return(_)))
+    };
+    let calls = cfg.steps().filter(|&step| match cfg.step(step) {
+        Step::Call(call) => match file.expr(call).kind {
+            ExprKind::Call { callee, .. } => is_local(function, file.unparen(callee), local),
+            _ => false,
+        },
+        _ => false,
+    });
+    calls.filter(|&step| leaves(step)).count() > 1
 }
 
 /// The path to tell of: the one that ends first in the text.

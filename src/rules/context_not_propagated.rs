@@ -4,6 +4,7 @@
 //! context, or a call that takes none), and something behind that place which waits
 //! ([`evidence`]). What is meant to outlive the context ([`purpose`]) is none of it.
 
+mod alike;
 mod below;
 mod bound;
 mod evidence;
@@ -37,7 +38,11 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };
-    for fresh in fresh_contexts(cx, &read) {
+    let fresh = fresh_contexts(cx, &read);
+    if fresh.is_empty() {
+        findings.extend(alike::check(cx, &read));
+    }
+    for fresh in fresh {
         findings.extend(check_fresh(cx, &read, &fresh));
     }
     findings.extend(variant::check(cx, &read));

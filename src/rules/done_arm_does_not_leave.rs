@@ -5,6 +5,8 @@
 //! the same `select` again, and nothing on those paths can wait, or change what the arm receives
 //! from.
 
+mod timer;
+
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId};
@@ -28,6 +30,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     let function = &read.function;
+    findings.extend(timer::check(cx, function));
     for body in function.bodies() {
         let cfg = &function.body(body).cfg;
         for step in cfg.steps() {

@@ -6,6 +6,7 @@
 //! the function is left, and not before; and a method of the same receiver gives calls of the same
 //! peer a context with a deadline.
 
+mod connection;
 mod http;
 
 use crate::catalog::{Blocking, Context, NonBlocking, Pure, Wait};
@@ -28,6 +29,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     findings.extend(http::check(cx, &read));
+    findings.extend(connection::check(cx, &read));
     let mut scene: Option<Scene<'_>> = None;
     for call in calls_with_context(cx, &read) {
         if call.origin.deadline || !waits_for_one_answer(cx, &read.function, call.call) {

@@ -4,6 +4,7 @@
 //! goes by the `go` line of go.mod; code without a go.mod that imports more than the standard
 //! library can only be built in GOPATH mode, which has the old timers too.
 
+mod late;
 mod remade;
 
 use crate::catalog::{End, GoVersion, Resource, Version, Versions};
@@ -137,7 +138,11 @@ fn not_stopped(
     goes_on: &str,
 ) -> Option<Finding> {
     let function = &read.function;
-    let lost = held::lost(cx, read, held, &|_| false, &|_, _| false);
+    let mut lost = held::lost(cx, read, held, &|_| false, &|_, _| false);
+    let harm = if goes_on == "runs" { late::harm(read, held, &lost) } else { None };
+    if let Some(harm) = &harm {
+        lost.swap(0, harm.lost);
+    }
     let (first, others) = lost.split_first()?;
     let name = held.name.as_deref()?;
     let call = held.span(function);
@@ -173,8 +178,14 @@ fn not_stopped(
         });
     }
     // What it does then is often harmless, and meant to be.
-    if goes_on == "runs" {
-        finding.confidence = Confidence::Low;
+    match harm {
+        Some(harm) => finding.labels.push(Label {
+            location: cx.location(harm.deed),
+            role: Role::Context,
+            message: "this is what it does then, although all went well".to_owned(),
+        }),
+        None if goes_on == "runs" => finding.confidence = Confidence::Low,
+        None => {}
     }
     finding.why = match goes_on {
         "runs" => "a timer of `time.AfterFunc` calls its function unless it is stopped before; \

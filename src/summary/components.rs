@@ -169,7 +169,6 @@ fn callees(summaries: &Summaries<'_>, func: FuncId) -> Vec<FuncId> {
 }
 
 fn parsed_body(summaries: &Summaries<'_>, func: FuncId) -> Option<StmtId> {
-    summaries.versions(func.package)?;
     let file = summaries.index.file_of(func);
     let DeclKind::Func(decl) = &file.decl(summaries.index.func(func).decl).kind else {
         return None;
@@ -194,7 +193,7 @@ fn read_component<'a>(summaries: &Summaries<'a>, component: &[Member]) {
             let within = component.binary_search_by_key(&callee, |member| member.func).is_ok();
             if within { None } else { summaries.known_to(component[0].func, callee)?.summary }
         };
-        component.iter().map(|member| read(summaries, member.func, None, &known)).collect()
+        component.iter().map(|member| read_here(summaries, member.func, None, &known)).collect()
     });
     let known = component.iter().zip(found).map(|(member, read)| (member.func, read));
     summaries.remember(known, cut.filter(|_| component.len() > 1 || recursive(&component[0])));
@@ -227,7 +226,7 @@ fn settle<'a>(
             }
             Err(_) => summaries.known_to(component[next].func, callee)?.summary,
         };
-        let draft = read(summaries, component[next].func, drafts[next].clone(), &known);
+        let draft = read_here(summaries, component[next].func, drafts[next].clone(), &known);
         let summary = |read: &Option<Arc<Read<'_>>>| read.as_ref().map(|read| read.summary.clone());
         if summary(&draft) != summary(&drafts[next]) {
             let callers = callers[next].iter().copied();
@@ -251,17 +250,27 @@ pub(super) fn read_again<'a>(
         }
         of_callee.summary
     };
-    read(summaries, func, None, &known)
+    read_here(summaries, func, None, &known)
 }
 
-/// Reads a function with what is `known` of others; `before` is what was read with less.
-fn read<'a>(
+/// Reads a function of the run.
+fn read_here<'a>(
     summaries: &Summaries<'a>,
     func: FuncId,
     before: Option<Arc<Read<'a>>>,
     known: &dyn Fn(FuncId) -> Option<Arc<Summary>>,
 ) -> Option<Arc<Read<'a>>> {
-    let versions = summaries.versions(func.package)?;
+    read(summaries, summaries.versions(func.package)?, func, before, known)
+}
+
+/// Reads a function with what is `known` of others; `before` is what was read with less.
+pub(super) fn read<'a>(
+    summaries: &Summaries<'a>,
+    versions: &(dyn Versions + Sync),
+    func: FuncId,
+    before: Option<Arc<Read<'a>>>,
+    known: &dyn Fn(FuncId) -> Option<Arc<Summary>>,
+) -> Option<Arc<Read<'a>>> {
     parsed_body(summaries, func)?;
     let info = summaries.index.body(func);
     let end = |call: ExprId| match info.callee(call) {

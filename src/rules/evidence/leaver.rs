@@ -371,9 +371,15 @@ pub(super) fn stays_ready(groups: &Groups<'_>, scene: usize, channel: ExprId) ->
     !any(Act::Send) && !any(Act::Notify) && (any(Act::Close) || group.open && signal)
 }
 
-/// Whether a channel is what a method `Done` gives: a context's.
+/// Whether a channel is what a method `Done` gives, a context's, or one that is called like those that
+/// tell of an end for good where its type is out of sight.
 pub(super) fn is_done(scene: &Scene<'_>, channel: ExprId) -> bool {
-    scene.method_call(channel).is_some_and(|(_, name)| name.name.as_str() == "Done")
+    let unseen = || scene.info.type_of(channel).is_unknown();
+    scene.method_call(channel).is_some_and(|(_, name)| match name.name.as_str() {
+        "Done" => true,
+        "Closed" | "Closing" | "Dead" | "Dying" => unseen(),
+        _ => false,
+    })
 }
 
 /// Whether a lock is taken before a node and not given back before it, in order of text.

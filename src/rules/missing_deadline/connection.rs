@@ -1,0 +1,242 @@
+//! A connection that is dialled with a timeout, asked once, and read without one.
+//!
+//! The timeout of a dialler is over once the connection is there. Who gave it one meant to wait no
+//! longer; and a peer that accepts and then says nothing keeps the reader for ever. The claim is
+//! made of connections that the function dials, closes when it is left, and shows to nobody but
+//! functions of its package, none of which puts a deadline on it.
+
+use crate::catalog::{Base, Blocking, Pure, Wait};
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Step, StepId};
+use crate::index::Callee;
+use crate::rules::FunctionCx;
+use crate::source::Location;
+use crate::summary::{Act, At, BodyId, Function, Mode, Place, Read, Root, covering, facts};
+use crate::syntax::{ExprId, ExprKind, Node};
+
+/// How many calls are followed to the read.
+const MAX_DEPTH: u32 = 3;
+
+/// The reads of connections that the function dials.
+pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
+    let function = &read.function;
+    let cfg = &function.body(BodyId::OWN).cfg;
+    let dials = cfg.steps().filter_map(|step| match cfg.step(step) {
+        Step::Call(call) if is_bounded_dial(cx, function, call) => Some((step, call)),
+        _ => None,
+    });
+    let check = |(step, dial)| {
+        let connection = Place::root(Root::Call(dial, 0));
+        if !is_closed_at_the_end(read, &connection) {
+            return None;
+        }
+        let found = first_read(cx, read, &connection, Some(step), MAX_DEPTH).ok()??;
+        Some(finding(cx, function, dial, &found))
+    };
+    dials.filter_map(check).collect()
+}
+
+/// Whether a call dials, with a bound on the time that this takes.
+fn is_bounded_dial(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else { return false };
+    let Some(timeout) = blocking.timeout.as_ref().filter(|_| blocking.wait == Wait::Net) else {
+        return false;
+    };
+    let file = function.file;
+    let ExprKind::Call { ref args, .. } = file.expr(call).kind else { return false };
+    let first = args.first().and_then(|&arg| function.info.constant(arg)?.as_str());
+    if blocking.near.iter().any(|near| first == Some(&**near)) {
+        return false;
+    }
+    match (timeout.base, &timeout.field) {
+        (Base::Param(_), None) => true,
+        (Base::Receiver, Some(field)) => made_with(function, call, field),
+        _ => false,
+    }
+}
+
+/// Whether the function makes what the method is called on with this field.
+fn made_with(function: &Function<'_>, call: ExprId, field: &str) -> bool {
+    let file = function.file;
+    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
+    let ExprKind::Selector { base, .. } = file.expr(file.unparen(callee)).kind else {
+        return false;
+    };
+    let Some(dialler) = function.info.type_of(base).named() else { return false };
+    let root = Node::Decl(function.index.func(function.id).decl);
+    file.descendants(root).any(|node| {
+        let Node::Expr(expr) = node else { return false };
+        let ExprKind::CompositeLit { elements, .. } = &file.expr(expr).kind else { return false };
+        let is_it = |key: ExprId| matches!(file.expr(key).kind, ExprKind::Ident(name) if name.as_str() == field);
+        function.info.type_of(expr).named().is_some_and(|own| own.qualified() == dialler.qualified())
+            && elements.iter().any(|element| element.key.is_some_and(is_it))
+    })
+}
+
+/// Whether a connection is closed when the function is left.
+fn is_closed_at_the_end(read: &Read<'_>, connection: &Place) -> bool {
+    read.effects(BodyId::OWN).effects.iter().any(|effect| {
+        effect.place == *connection
+            && effect.mode == Mode::Deferred
+            && matches!(effect.act, Act::Method(name) if name.as_str() == "Close")
+    })
+}
+
+/// A read that nothing bounds.
+struct Unbounded {
+    location: Location,
+    /// The function that it stands in.
+    function: String,
+    /// What is called there.
+    what: String,
+    /// Where the connection is wrapped that it reads.
+    wrapped: Option<Location>,
+}
+
+/// Somebody else has the connection, or puts a bound on it.
+struct Seen;
+
+/// The first read of a connection after a step.
+fn first_read(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    connection: &Place,
+    after: Option<StepId>,
+    depth: u32,
+) -> Result<Option<Unbounded>, Seen> {
+    let function = &read.function;
+    if is_shown_or_bounded(read, connection) {
+        return Err(Seen);
+    }
+    let cfg = &function.body(BodyId::OWN).cfg;
+    let mut holders = vec![connection.clone()];
+    let mut wrapped = None;
+    for step in cfg.steps().filter(|&step| Some(step) != after) {
+        let Step::Call(call) = cfg.step(step) else { continue };
+        let at = At { body: BodyId::OWN, step };
+        let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
+            continue;
+        };
+        let is_it = |expr: ExprId| {
+            let places = function.places(at, expr);
+            holders.iter().any(|holder| places.may_be(holder))
+        };
+        let on = match function.file.expr(function.file.unparen(callee)).kind {
+            ExprKind::Selector { base, .. } => is_it(base),
+            _ => false,
+        };
+        let given = args.iter().position(|&arg| is_it(arg));
+        let here = Location { file: function.file_id, span: function.file.expr(call).span };
+        match (function.info.callee(call), given) {
+            (Callee::Func(func), Some(param)) if func.package == cx.func.package => {
+                let inner = cx.summaries().read(*func).ok_or(Seen)?;
+                let place = Place::root(Root::Param(param as u32));
+                let depth = depth.checked_sub(1).ok_or(Seen)?;
+                if let Some(found) = first_read(cx, &inner, &place, None, depth)? {
+                    return Ok(Some(found));
+                }
+            }
+            (_, None) if !on => {}
+            _ => match use_of(cx, function, call) {
+                // What is read in turns may be a stream, which stays open.
+                Use::Reads if cfg.reaches(step, step) => return Err(Seen),
+                Use::Reads => {
+                    return Ok(Some(Unbounded {
+                        location: here,
+                        function: function.index.func(function.id).name.as_str().to_owned(),
+                        what: function.callee_text(call),
+                        wrapped,
+                    }));
+                }
+                Use::Wraps if given.is_some() => {
+                    holders.push(Place::root(Root::Call(call, 0)));
+                    wrapped = wrapped.or(Some(here));
+                }
+                Use::Unknown if given.is_some() => return Err(Seen),
+                _ => {}
+            },
+        }
+    }
+    Ok(None)
+}
+
+/// What a call does with a connection.
+enum Use {
+    /// It waits for what the peer sends.
+    Reads,
+    /// It gives something that reads or writes it.
+    Wraps,
+    /// Nothing of that.
+    Nothing,
+    Unknown,
+}
+
+fn use_of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Use {
+    let callee = function.info.callee(call);
+    let Some(name) = callee.qualified(function.index) else { return Use::Unknown };
+    let wraps = covering::<Pure>(cx.catalog(), cx.versions(), function.index, callee)
+        .is_some_and(|pure| pure.holds);
+    let called = name.name.as_str();
+    let standard = !name.path.as_str().split('/').next().unwrap_or_default().contains('.');
+    match called {
+        _ if wraps => Use::Wraps,
+        "CopyN" => Use::Reads,
+        _ if called.starts_with("Read") || called.starts_with("Decode") => Use::Reads,
+        _ if name.receiver.is_none() && called.starts_with("New") => Use::Wraps,
+        _ if standard || name.receiver.is_some() => Use::Nothing,
+        _ => Use::Unknown,
+    }
+}
+
+/// Whether others than functions of the package may know the connection, or a function speaks of a
+/// deadline at all.
+fn is_shown_or_bounded(read: &Read<'_>, connection: &Place) -> bool {
+    let function = &read.function;
+    let declared = function.index.func(function.id).decl;
+    let text = function.file.source.slice(function.file.decl(declared).span);
+    let speaks = memchr::memmem::find(text, b"Deadline").is_some()
+        || memchr::memmem::find(text, b"AfterFunc").is_some();
+    speaks
+        || function.bodies().any(|body| {
+            read.effects(body).effects.iter().any(|effect| {
+                let shown = matches!(
+                    effect.act,
+                    Act::Returned(_) | Act::Stored | Act::Sent | Act::Captured
+                );
+                let elsewhere = matches!(effect.mode, Mode::Joined | Mode::Spawned | Mode::Later);
+                effect.place.is_within(connection) && (shown || elsewhere)
+            })
+        })
+}
+
+fn finding(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    dial: ExprId,
+    found: &Unbounded,
+) -> Finding {
+    let dials = function.callee_text(dial);
+    let message = format!(
+        "`{}` waits as long as the peer likes: `{dials}` bounds the time to connect, and nothing \
+         the time to answer",
+        found.what
+    );
+    let mut finding = cx.package.finding(found.location, "no deadline", message);
+    finding.labels.push(Label {
+        location: cx.location(function.file.expr(dial).span),
+        role: Role::Made,
+        message: format!("the connection that `{}` reads is dialled here", found.function),
+    });
+    finding.labels.extend(found.wrapped.map(|location| Label {
+        location,
+        role: Role::Context,
+        message: "this reads from the connection".to_owned(),
+    }));
+    finding.why = "a timeout of a dialler is over once the connection is there; a peer that \
+                   accepts it and then hangs sends neither data nor an end"
+        .to_owned();
+    finding.help = "`SetDeadline` on the connection before the first write or read".to_owned();
+    finding.defect = found.location;
+    finding
+}
