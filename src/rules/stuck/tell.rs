@@ -360,9 +360,9 @@ impl Story<'_> {
     }
 
     /// Whether who ranges over a channel gives it away in a `defer`, to be closed when the loop is
-    /// over: then it is left by what the loop asks, and as many values come as are asked for.
+    /// over, which can be left: by what the loop asks, and as many values come as are asked for.
     pub fn closes_itself(&self, centre: &Goroutine) -> bool {
-        if centre.waits_for != WaitsFor::Range {
+        if centre.waits_for != WaitsFor::Range || !self.may_be_left(centre.at) {
             return false;
         }
         let channel = self.operand(centre.at);
@@ -373,6 +373,18 @@ impl Story<'_> {
                 _ => return false,
             };
             text.split_once('(').is_some_and(|(_, args)| args.trim_end_matches(')') == channel)
+        })
+    }
+
+    /// Whether something in the body of a `range` leaves the loop.
+    fn may_be_left(&self, site: Site) -> bool {
+        let func = self.program.func(site.func);
+        let next = site.pc as usize;
+        let Some(&Op::RangeNext { exit, .. }) = func.code.get(next) else { return true };
+        func.code[next + 1..exit as usize].iter().any(|op| match *op {
+            Op::Return(_) => true,
+            Op::Jump(target) | Op::Branch { target, .. } => target >= exit,
+            _ => false,
         })
     }
 

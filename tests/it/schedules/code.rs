@@ -55,6 +55,7 @@ pub fn code(program: &Program, package: &str, name: &str, probes: Probes) -> Cod
         text,
         depth: 0,
         bodies: vec![Vec::new(); program.bodies.len()],
+        deferrals: vec![Vec::new(); program.bodies.len()],
     };
     writer.line(&format!("func {name}({}) {{", probes.param));
     writer.depth += 1;
@@ -82,6 +83,8 @@ struct Writer<'p> {
     line: u32,
     depth: usize,
     bodies: Vec<Vec<Instruction>>,
+    /// What each body has deferred.
+    deferrals: Vec<Vec<Instruction>>,
 }
 
 impl Writer<'_> {
@@ -100,9 +103,40 @@ impl Writer<'_> {
 
     fn body(&mut self, number: usize) {
         self.probe(self.probes.enter);
-        let statements = self.program.bodies[number].clone();
-        self.block(number, &statements);
-        self.push(number, Op::End);
+        let program = self.program;
+        for stmt in &program.bodies[number].deferred {
+            let deferred = self.deferred(stmt);
+            self.deferrals[number].push(deferred);
+        }
+        self.block(number, &program.bodies[number].statements);
+        self.leave(number);
+    }
+
+    fn deferred(&mut self, stmt: &Stmt) -> Instruction {
+        let line = self.line;
+        match stmt {
+            Stmt::Send(c) => {
+                self.line("defer func() {");
+                self.line(&format!("\tc{c} <- 1"));
+                self.line("}()");
+                Instruction { op: Op::Send(*c), line: line + 1 }
+            }
+            Stmt::Close(c) => {
+                self.line(&format!("defer close(c{c})"));
+                Instruction { op: Op::Close(*c), line }
+            }
+            _ => {
+                self.line("defer w.Done()");
+                Instruction { op: Op::Done, line }
+            }
+        }
+    }
+
+    /// What happens at the end of a body.
+    fn leave(&mut self, body: usize) {
+        let deferred: Vec<Instruction> = self.deferrals[body].iter().rev().cloned().collect();
+        self.bodies[body].extend(deferred);
+        self.push(body, Op::End);
     }
 
     fn block(&mut self, body: usize, statements: &[Stmt]) {
@@ -136,7 +170,10 @@ impl Writer<'_> {
             Stmt::Unlock(m) => self.simple(body, Op::Unlock(*m), &format!("m{m}.Unlock()")),
             Stmt::Done => self.simple(body, Op::Done, "w.Done()"),
             Stmt::Wait => self.simple(body, Op::Wait, "w.Wait()"),
-            Stmt::Return => self.simple(body, Op::End, "return"),
+            Stmt::Return => {
+                self.leave(body);
+                self.line("return");
+            }
             Stmt::Go(started) => {
                 self.simple(body, Op::Go(*started), "go func() {");
                 self.depth += 1;

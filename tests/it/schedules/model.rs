@@ -13,7 +13,15 @@ pub struct Program {
     /// How many `Done` the WaitGroup is told to expect.
     pub expected: usize,
     /// The function, and what it starts: number `n` is started by a `Go(n)`.
-    pub bodies: Vec<Vec<Stmt>>,
+    pub bodies: Vec<Body>,
+}
+
+/// What a goroutine does.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    /// What it defers first of all: sends, closes, `Done`.
+    pub deferred: Vec<Stmt>,
+    pub statements: Vec<Stmt>,
 }
 
 /// A statement.
@@ -56,20 +64,23 @@ impl Program {
             in_range: false,
             random,
         };
-        let mut bodies: Vec<Vec<Stmt>> = (0..=goroutines).map(|_| maker.block(3, 2)).collect();
+        let mut bodies: Vec<Body> = (0..=goroutines).map(|_| maker.body()).collect();
         let mut expected = 0;
         for started in 1..=goroutines {
             // Mostly the function itself starts them.
             let starter = if maker.random.below(4) == 0 { maker.random.below(started) } else { 0 };
-            let at = maker.random.below(bodies[starter].len() + 1);
-            bodies[starter].insert(at, Stmt::Go(started));
+            let at = maker.random.below(bodies[starter].statements.len() + 1);
+            bodies[starter].statements.insert(at, Stmt::Go(started));
             if maker.waits && maker.random.below(4) > 0 {
-                bodies[started].push(Stmt::Done);
+                let started = &mut bodies[started];
+                let defers = maker.random.below(2) == 0;
+                if defers { &mut started.deferred } else { &mut started.statements }
+                    .push(Stmt::Done);
                 expected += 1;
             }
         }
         if maker.waits {
-            bodies[0].push(Stmt::Wait);
+            bodies[0].statements.push(Stmt::Wait);
             // Now and then somebody miscounts.
             expected += usize::from(maker.random.below(6) == 0);
         }
@@ -93,6 +104,16 @@ struct Maker<'r> {
 }
 
 impl Maker<'_> {
+    fn body(&mut self) -> Body {
+        let mut body = Body { deferred: Vec::new(), statements: self.block(3, 2) };
+        if self.random.below(4) == 0 {
+            let channel = self.random.below(self.channels);
+            let sends = self.random.below(2) == 0;
+            body.deferred.push(if sends { Stmt::Send(channel) } else { Stmt::Close(channel) });
+        }
+        body
+    }
+
     fn block(&mut self, longest: usize, depth: usize) -> Vec<Stmt> {
         let length = self.random.below(longest + 1);
         let mut block = Vec::new();
