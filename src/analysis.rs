@@ -213,6 +213,7 @@ struct Run<'a> {
     asked: &'a [rules::Asked],
     /// What the checks of each package have worked out.
     memos: &'a [Memo],
+    /// From which roots nothing was found when they were explored before.
     explored: &'a Explorations,
 }
 

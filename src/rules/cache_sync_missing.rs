@@ -76,11 +76,7 @@ fn on_factory(
     at: At,
     call: ExprId,
 ) -> Option<(Place, What)> {
-    let file = function.file;
-    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
-    let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-        return None;
-    };
+    let (base, name) = function.file.method_call(call)?;
     let method = name.name.as_str();
     if let Some(fact) = factory(cx, function, base) {
         let is_one = |methods: &[Box<str>]| methods.iter().any(|known| **known == *method);
@@ -100,8 +96,7 @@ fn on_factory(
     }
     // `lister.List(...)`, `lister.Pods(namespace).List(...)`
     let lister = made_by(function, at, base, "Lister")?;
-    let ExprKind::Call { callee, .. } = file.expr(lister).kind else { return None };
-    let ExprKind::Selector { base, .. } = file.expr(file.unparen(callee)).kind else { return None };
+    let (base, _) = function.file.method_call(lister)?;
     let (factory, _) = chain(cx, function, function.at_call(lister)?, base)?;
     Some((factory, What::Reads))
 }
@@ -130,10 +125,8 @@ fn chain(
             return Some((function.object_places(at, expr).only()?.clone(), text));
         }
         let call = call_behind(function, at, expr)?;
-        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
-        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-            return None;
-        };
+        let ExprKind::Call { ref args, .. } = file.expr(call).kind else { return None };
+        let (base, name) = file.method_call(call)?;
         let args: Vec<String> = args.iter().map(|&arg| function.text(arg)).collect();
         text = format!(".{}({}){text}", name.name, args.join(", "));
         at = function.at_call(call)?;
@@ -161,10 +154,7 @@ fn made_by(function: &Function<'_>, at: At, base: ExprId, method: &str) -> Optio
     let mut at = at;
     for _ in 0..2 {
         let call = call_behind(function, at, expr)?;
-        let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
-        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-            return None;
-        };
+        let (base, name) = file.method_call(call)?;
         if name.name.as_str() == method {
             return Some(call);
         }

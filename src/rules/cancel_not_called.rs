@@ -11,6 +11,7 @@ use crate::catalog::{Context, ContextRole, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind};
+use crate::rules::held::runs_process;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
@@ -32,9 +33,7 @@ pub const RULE: Rule =
     Rule { page: include_str!("../../rules/cancel-not-called.md"), check: Check::Function(check) };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    let name = cx.declared().name.as_str();
-    let runs_process = cx.declared().receiver.is_none() && matches!(name, "main" | "init");
-    if runs_process || serves_tests(cx.index(), cx.func) {
+    if runs_process(cx) || serves_tests(cx.index(), cx.func) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };

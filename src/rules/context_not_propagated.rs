@@ -18,6 +18,7 @@ use crate::catalog::{Context, ContextRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::Step;
 use crate::index::{Callee, FuncId};
+use crate::rules::held::runs_process;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{Location, Span};
@@ -32,9 +33,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    let name = cx.declared().name.as_str();
-    let runs_process = cx.declared().receiver.is_none() && matches!(name, "main" | "init");
-    if runs_process || serves_tests(cx.index(), cx.func) {
+    if runs_process(cx) || serves_tests(cx.index(), cx.func) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };

@@ -62,15 +62,12 @@ fn check_arm(
     let channel = Step::Comm(comm).received_from(file)?;
     let cfg = &function.body(select.body).cfg;
     let arm = cfg.step_of_stmt(comm)?;
-    let mut round = Round { function, select, waits: false, steps: Vec::new() };
-    let ends = cfg.search(Start::After(arm), (), &mut round);
-    let comes_back = ends.iter().any(|end| matches!(end.end, PathEnd::Step(_)));
-    let leaves = ends.iter().any(|end| matches!(end.end, PathEnd::Exit(..)));
-    if !comes_back || leaves || round.waits {
+    let (comes_back, leaves, steps) = round(function, select, arm)?;
+    if !comes_back || leaves {
         return None;
     }
     let over = over(cx, function, select, channel)?;
-    if round.steps.iter().any(|&step| touches(function, select, step, &over.variables)) {
+    if steps.iter().any(|&step| touches(function, select, step, &over.variables)) {
         return None;
     }
     let bare_break = bare_break(file, clause);
@@ -78,6 +75,17 @@ fn check_arm(
         return None;
     }
     Some(finding(cx, function, channel, &over, bare_break))
+}
+
+/// Whether an arm comes back to its `select`, whether it leaves, and what it does; `None` if it may
+/// wait.
+fn round(function: &Function<'_>, select: At, arm: StepId) -> Option<(bool, bool, Vec<StepId>)> {
+    let mut round = Round { function, select, waits: false, steps: Vec::new() };
+    let cfg = &function.body(select.body).cfg;
+    let ends = cfg.search(Start::After(arm), (), &mut round);
+    let comes_back = ends.iter().any(|end| matches!(end.end, PathEnd::Step(_)));
+    let leaves = ends.iter().any(|end| matches!(end.end, PathEnd::Exit(..)));
+    (!round.waits).then_some((comes_back, leaves, round.steps))
 }
 
 /// A walk from the arm until the `select` comes round again.

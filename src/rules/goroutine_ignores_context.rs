@@ -9,7 +9,7 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, Func, FuncId, LocalKind, ObjectId, Type, TypeDecl};
 use crate::rules::recurrence::{self, Runs};
-use crate::rules::scene::{holds_any, serves_tests};
+use crate::rules::scene::{may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::{Location, Span};
 use crate::summary::{Act, At, BodyFlow, BodyId, Function, Read, Root, Wait, What};
@@ -28,7 +28,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if held::runs_process_or_test(cx) || serves_tests(cx.index(), cx.func) {
         return;
     }
-    if !holds_any(cx, &["go ", "go\t"]) {
+    if !may_start_goroutines(cx) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };

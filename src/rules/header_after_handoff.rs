@@ -10,7 +10,7 @@ use crate::flow::{Path, PathEnd, StepId};
 use crate::rules::handoff::{
     Exchange, Held, deadlines, go_keyword, held, is_left_behind, others_may_wait, way_out,
 };
-use crate::rules::scene::holds_any;
+use crate::rules::scene::{holds_any, may_start_goroutines};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{Act, At, Mode, Read, Spawn};
@@ -26,7 +26,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    if !holds_any(cx, &["go ", "go\t"]) || !holds_any(cx, &["select"]) {
+    if !may_start_goroutines(cx) || !holds_any(cx, &["select"]) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };

@@ -261,8 +261,13 @@ pub fn request<'h>(
     })
 }
 
-/// Whether a function is `main` or `init`, whose things end with the process, or belongs to tests.
-pub fn runs_process_or_test(cx: &FunctionCx<'_>) -> bool {
+/// Whether a function is `main` or `init`, whose things end with the process.
+pub fn runs_process(cx: &FunctionCx<'_>) -> bool {
     let name = cx.declared().name.as_str();
-    cx.declared().receiver.is_none() && matches!(name, "main" | "init") || is_beside_tests(cx)
+    cx.declared().receiver.is_none() && matches!(name, "main" | "init")
+}
+
+/// Whether a function is `main` or `init`, or belongs to tests.
+pub fn runs_process_or_test(cx: &FunctionCx<'_>) -> bool {
+    runs_process(cx) || is_beside_tests(cx)
 }

@@ -14,7 +14,7 @@ use crate::catalog::{self, Context};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, LocalId, LocalKind};
-use crate::rules::scene::{Scene, holds_any, serves_tests};
+use crate::rules::scene::{Scene, may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::Span;
 use crate::summary::{
@@ -30,7 +30,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if held::runs_process_or_test(cx) {
         return;
     }
-    if !holds_any(cx, &["go ", "go\t"]) {
+    if !may_start_goroutines(cx) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };

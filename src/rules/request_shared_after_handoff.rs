@@ -8,7 +8,7 @@ use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Exit, Path, PathEnd};
 use crate::index::Def;
 use crate::rules::handoff::{go_keyword, variable, waits_for_something, way_out};
-use crate::rules::scene::holds_any;
+use crate::rules::scene::may_start_goroutines;
 use crate::rules::sharing::{Handoff, Sharing, served};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
@@ -21,7 +21,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    if !holds_any(cx, &["go ", "go\t"]) {
+    if !may_start_goroutines(cx) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };

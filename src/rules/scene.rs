@@ -41,6 +41,11 @@ pub fn holds_any(cx: &FunctionCx<'_>, words: &[&str]) -> bool {
     std::str::from_utf8(bytes).map_or(true, |text| words.iter().any(|word| text.contains(word)))
 }
 
+/// As [`holds_any`]: whether a function may start goroutines.
+pub fn may_start_goroutines(cx: &FunctionCx<'_>) -> bool {
+    holds_any(cx, &["go ", "go\t"])
+}
+
 /// Whether the function stands in a test's file or in one that imports `testing`: what it starts ends
 /// soon after what went wrong in it.
 pub fn is_beside_tests(cx: &FunctionCx<'_>) -> bool {
@@ -226,10 +231,7 @@ impl<'a> Scene<'a> {
 
     /// `x` and `name` of a call `x.name(...)`.
     pub fn method_call(&self, expr: ExprId) -> Option<(ExprId, Ident)> {
-        match self.file.expr(self.file.unparen(expr)).kind {
-            ExprKind::Call { callee, .. } => self.selector(callee),
-            _ => None,
-        }
+        self.file.method_call(expr)
     }
 
     /// Whether a call is that of a `defer` statement.

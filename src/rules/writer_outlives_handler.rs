@@ -8,7 +8,7 @@ use crate::flow::{Exit, PathEnd};
 use crate::rules::handoff::{
     Exchange, Held, go_keyword, held, is_left_behind, others_may_wait, way_out,
 };
-use crate::rules::scene::holds_any;
+use crate::rules::scene::may_start_goroutines;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{Function, Read, Spawn};
@@ -24,7 +24,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    if !holds_any(cx, &["go ", "go\t"]) {
+    if !may_start_goroutines(cx) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };

@@ -722,6 +722,15 @@ impl File {
         id
     }
 
+    /// `x` and `name` of a call `x.name(...)`.
+    pub fn method_call(&self, id: ExprId) -> Option<(ExprId, Ident)> {
+        let ExprKind::Call { callee, .. } = self.expr(self.unparen(id)).kind else { return None };
+        match self.expr(self.unparen(callee)).kind {
+            ExprKind::Selector { base, name } => Some((base, name)),
+            _ => None,
+        }
+    }
+
     /// Number of expressions: in a file that was parsed whole, ids run from 0 to one less.
     pub fn expr_count(&self) -> usize {
         self.exprs.len()

@@ -11,7 +11,7 @@ use crate::source::{SourceText, Span};
 use crate::syntax::excerpt::Excerpt;
 use crate::syntax::lower::Lowering;
 use crate::syntax::outline::{Features, Outline, OutlineDecl, OutlineKind, outline_of_places};
-use crate::syntax::parse::{declaration, is_generated, tree};
+use crate::syntax::parse::{declaration, is_generated, is_sound, tree};
 use crate::syntax::{DeclId, File, Ident, Symbol};
 
 /// A file whose declarations are parsed when they are asked for.
@@ -139,7 +139,7 @@ impl Item {
         cuts.extend(elided.and_then(|body| between_braces(body, bytes)));
         cuts.sort_unstable_by_key(|cut| (cut.start, Reverse(cut.end)));
         let excerpt = Excerpt::new(bytes, &[span], cuts);
-        match tree(&excerpt.text).filter(|tree| !tree.root_node().has_error()) {
+        match tree(&excerpt.text).filter(is_sound) {
             Some(tree) => lowering.add_excerpt(tree.walk(), &excerpt),
             None => declaration(&mut lowering, bytes, &self.outline),
         }
@@ -163,7 +163,7 @@ fn head(source: &SourceText, clauses: &[OutlineDecl], comments: Vec<Span>) -> Fi
             && before.checked_sub(1).is_some_and(|at| kept[at].contains(*comment))
     });
     let excerpt = Excerpt::new(bytes, &kept, cuts);
-    match tree(&excerpt.text).filter(|tree| !tree.root_node().has_error()) {
+    match tree(&excerpt.text).filter(is_sound) {
         Some(tree) => lowering.add_excerpt(tree.walk(), &excerpt),
         None => clauses.iter().for_each(|clause| declaration(&mut lowering, bytes, clause)),
     }

@@ -69,7 +69,8 @@ impl Former {
     }
 }
 
-fn is_sound(tree: &Tree) -> bool {
+/// Whether a tree has no errors.
+pub(super) fn is_sound(tree: &Tree) -> bool {
     !tree.root_node().has_error()
 }
 

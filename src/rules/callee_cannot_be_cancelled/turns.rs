@@ -90,9 +90,7 @@ pub(super) fn base_of_model(
     call: ExprId,
     op: Op,
 ) -> Option<ExprId> {
-    let file = function.file;
-    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
-    let ExprKind::Selector { base, .. } = file.expr(file.unparen(callee)).kind else { return None };
+    let (base, _) = function.file.method_call(call)?;
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let model = known.in_force::<Model>(cx.versions())?;
     (model.op == op).then_some(base)
@@ -141,15 +139,16 @@ fn left_to_function(
     let read = look.below.read(callee)?;
     let inner = &read.function;
     let cfg = &inner.body(BodyId::OWN).cfg;
+    let own = |step| At { body: BodyId::OWN, step };
     let looks = cfg.steps().filter_map(|step| {
-        let end = looked_at(look.cx, inner, At { body: BodyId::OWN, step })?;
-        Some((step, parameter_at(inner, step, end)?))
+        let end = looked_at(look.cx, inner, own(step))?;
+        Some((step, parameter_at(inner, own(step), end)?))
     });
     let (run, end) = looks.into_iter().find_map(|(look, end)| {
         cfg.steps().find_map(|step| {
             let Step::Call(run) = cfg.step(step) else { return None };
             let Callee::Value(value) = *inner.info.callee(run) else { return None };
-            let run = parameter_at(inner, step, value)?;
+            let run = parameter_at(inner, own(step), value)?;
             (cfg.reaches(look, step) && cfg.reaches(step, look)).then_some((run, end))
         })
     })?;
@@ -157,8 +156,9 @@ fn left_to_function(
     Some((*args.get(run as usize)?, *args.get(end as usize)?))
 }
 
-fn parameter_at(function: &Function<'_>, step: StepId, expr: ExprId) -> Option<u32> {
-    let places = function.places(At { body: BodyId::OWN, step }, expr);
+/// The parameter that an expression stands for.
+fn parameter_at(function: &Function<'_>, at: At, expr: ExprId) -> Option<u32> {
+    let places = function.places(at, expr);
     let place = places.only()?;
     super::parameter(place.root).filter(|_| place.path.is_empty())
 }
@@ -172,9 +172,7 @@ fn param(base: Base) -> Option<u32> {
 
 /// The parameter of its function that ends a loop.
 pub(super) fn given(function: &Function<'_>, turn: &Turn) -> Option<u32> {
-    let places = function.places(turn.at, turn.end);
-    let place = places.only()?;
-    super::parameter(place.root).filter(|_| place.path.is_empty())
+    parameter_at(function, turn.at, turn.end)
 }
 
 /// Whether a type is that of contexts or of channels that carry nothing.

@@ -3,10 +3,10 @@
 
 use crate::catalog::{Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role, Severity};
-use crate::flow::{Cfg, PathEnd, Start, Step, StepId};
+use crate::flow::Step;
 use crate::index::Def;
 use crate::rules::FunctionCx;
-use crate::rules::done_arm_does_not_leave::{Round, touches};
+use crate::rules::done_arm_does_not_leave::{round, touches};
 use crate::rules::scene::serves_tests;
 use crate::summary::{At, Function, Place, Root, facts};
 use crate::syntax::{CommClause, ExprId, ExprKind, StmtKind};
@@ -64,7 +64,7 @@ fn bounded(
         return None;
     }
     let arm = cfg.step_of_stmt(comm)?;
-    let (comes_back, leaves, steps) = round(function, cfg, select, arm)?;
+    let (comes_back, leaves, steps) = round(function, select, arm)?;
     if steps.iter().any(|&step| touches(function, select, step, &[local])) {
         return None;
     }
@@ -80,21 +80,6 @@ fn bounded(
     let place = |channel: ExprId| function.places(select, channel).only().cloned();
     let others = channels.into_iter().filter_map(place);
     (comes_back != leaves).then(|| Bounded { select, timer, others: others.collect(), leaves })
-}
-
-/// Whether the arm comes back to the `select`, whether it leaves, and what it does; `None` if it may
-/// wait.
-fn round(
-    function: &Function<'_>,
-    cfg: &Cfg,
-    select: At,
-    arm: StepId,
-) -> Option<(bool, bool, Vec<StepId>)> {
-    let mut round = Round { function, select, waits: false, steps: Vec::new() };
-    let ends = cfg.search(Start::After(arm), (), &mut round);
-    let comes_back = ends.iter().any(|end| matches!(end.end, PathEnd::Step(_)));
-    let leaves = ends.iter().any(|end| matches!(end.end, PathEnd::Exit(..)));
-    (!round.waits).then_some((comes_back, leaves, round.steps))
 }
 
 fn finding(

@@ -52,10 +52,7 @@ fn deed(function: &Function<'_>, literal: ExprId) -> Option<Span> {
     let cfg = &function.body(body).cfg;
     cfg.steps().find_map(|step| {
         let Step::Call(call) = cfg.step(step) else { return None };
-        let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
-        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-            return None;
-        };
+        let (base, name) = file.method_call(call)?;
         let ends = ENDS.contains(&name.name.as_str()) && is_given(function, base);
         ends.then(|| file.expr(call).span)
     })
