@@ -7,23 +7,26 @@
 mod alike;
 mod below;
 mod bound;
+mod callers;
 mod evidence;
 mod group;
 mod own;
 mod purpose;
 mod sibling;
+mod undecided;
 mod variant;
 
-use crate::catalog::{Context, ContextRole};
+use crate::catalog::{Base, Blocking, Context, ContextRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::Step;
-use crate::index::{Callee, FuncId};
+use crate::index::{LocalKind, Type};
 use crate::rules::held::runs_process;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{Location, Span};
 use crate::summary::{Act, At, ContextRoot, Function, Mode, Place, Read, Root, facts};
-use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Parents, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtKind};
+use callers::Callers;
 use evidence::Evidence;
 use own::{From, Own, Reach};
 
@@ -42,7 +45,17 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         findings.extend(alike::check(cx, &read));
     }
     for fresh in fresh {
-        findings.extend(check_fresh(cx, &read, &fresh));
+        let Some(finding) = check_fresh(cx, &read, &fresh) else { continue };
+        // A parameter that is missing is one fault, however many contexts are made in its place.
+        let same = |other: &&mut Finding| other.defect == finding.defect;
+        match findings.iter_mut().find(same) {
+            Some(first) => first.labels.push(Label {
+                location: finding.primary,
+                role: Role::Context,
+                message: "nor this".to_owned(),
+            }),
+            None => findings.push(finding),
+        }
     }
     findings.extend(variant::check(cx, &read));
     findings.extend(group::check(cx, &read));
@@ -132,7 +145,7 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     let own = match own::at_hand(cx, read, fresh.at) {
         Reach::Own(own) => own,
         Reach::Caller if !fresh.unclear && !fresh.deadline && !others_end(cx, read, fresh) => {
-            return check_callers(cx, function, fresh);
+            return check_callers(cx, read, fresh);
         }
         Reach::Caller | Reach::Away => return None,
     };
@@ -191,91 +204,72 @@ fn parents(function: &Function<'_>) -> Parents {
 }
 
 /// A function without a context of its own waits on one that nobody ends, and is called by one
-/// that has a context.
-fn check_callers(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh) -> Option<Finding> {
-    let (caller, call, own) = caller_with_context(cx)?;
+/// that has a context; or nobody in sight calls it, and it says itself that it lacks one.
+fn check_callers(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Finding> {
+    if is_told_otherwise(read) || stands_for_callee(cx, read, fresh) {
+        return None;
+    }
+    let caller = match callers::of(cx) {
+        Callers::With(caller) => caller,
+        Callers::Without => return None,
+        Callers::Unknown => return undecided::check(cx, read, fresh),
+    };
+    // What is far away has to be known to wait, and not by its form alone.
+    let near = caller.calls.len() == 1 && caller.func.package == cx.func.package;
+    let bounded = || {
+        let known = facts(cx.catalog(), read.function.index, read.function.info.callee(fresh.call));
+        let bound =
+            known.in_force::<Blocking>(cx.versions()).and_then(|fact| fact.timeout.as_ref());
+        bound.is_some_and(|place| matches!(place.base, Base::Param(_)) && place.field.is_none())
+    };
+    if !near && (fresh.evidence.confidence < Confidence::High || bounded()) {
+        return None;
+    }
+    let function = &read.function;
     let name = cx.declared().name;
     let made = function.text(fresh.made);
     let span = function.file.expr(fresh.made).span;
-    let caller_name = cx.index().func(caller).name;
     let message = format!(
-        "`{name}` waits in `{}` on `{made}`, so when {} of its caller `{caller_name}` is \
-         cancelled, the wait goes on",
+        "`{name}` waits in `{}` on `{made}`, so when {} of its caller `{}` is cancelled, the wait \
+         goes on",
         callee_text(function, fresh.call),
-        own.shown(),
+        caller.own.shown(),
+        cx.index().func(caller.func).name,
     );
     let mut finding = cx.finding(span, "nobody can cancel this", message);
     finding.confidence = fresh.evidence.confidence.min(Confidence::Medium);
-    let caller_file = cx.index().func(caller).file;
-    let caller_text = cx.index().file_of(caller);
-    finding.labels.push(Label {
-        location: Location { file: caller_file, span: caller_text.expr(call).span },
-        role: Role::Context,
-        message: format!("called here, where {} is at hand", own.shown()),
-    });
+    finding.defect = cx.index().name_of(cx.func);
+    for (number, &location) in caller.calls.iter().enumerate() {
+        let message = match number {
+            0 => format!("called here, where {} is at hand", caller.own.shown()),
+            _ => "which calls this".to_owned(),
+        };
+        finding.labels.push(Label { location, role: Role::Context, message });
+    }
     push_waits_at(&mut finding, function, fresh);
     finding.why = why(&made);
     finding.help =
-        format!("give `{name}` a parameter `ctx context.Context` and pass {}", own.shown());
+        format!("give `{name}` a parameter `ctx context.Context` and pass {}", caller.own.shown());
     Some(finding)
 }
 
-/// The first call of the function in its package that has a context at hand, if none comes after the
-/// end of one: that could not be made on the context that has ended.
-fn caller_with_context(cx: &FunctionCx<'_>) -> Option<(FuncId, ExprId, Own)> {
-    let package = cx.index().package(cx.package.package);
-    let mut found = None;
-    for func in &package.funcs {
-        let file = cx.index().file_of(func.id);
-        let DeclKind::Func(_) = &file.decl(func.decl).kind else { continue };
-        if func.id == cx.func || serves_tests(cx.index(), func.id) {
-            continue;
-        }
-        let info = cx.index().body(func.id);
-        for node in file.descendants(Node::Decl(func.decl)) {
-            let Node::Expr(call) = node else { continue };
-            if !matches!(info.callee(call), Callee::Func(callee) if *callee == cx.func) {
-                continue;
-            }
-            let caller = FunctionCx { package: cx.package, func: func.id };
-            if calls_after_the_end(&caller, call) {
-                return None;
-            }
-            if found.is_none() {
-                let own = calls_under_context(&caller, call);
-                found = own.map(|own| (func.id, call, own));
-            }
-        }
-    }
-    found
-}
-
-/// Whether a call comes after the end of a context.
-fn calls_after_the_end(caller: &FunctionCx<'_>, call: ExprId) -> bool {
-    caller.summaries().read(caller.func).is_some_and(|read| {
-        let at = read.function.at_call(call);
-        at.is_some_and(|at| purpose::after_the_end(&read.function, at))
+/// Whether a function is given a channel that carries nothing: it is told to stop by that.
+fn is_told_otherwise(read: &Read<'_>) -> bool {
+    let function = &read.function;
+    function.info.locals().iter().any(|local| {
+        let is_param = local.owner.is_none() && matches!(local.kind, LocalKind::Param(_));
+        is_param
+            && matches!(&local.ty, Type::Chan(_, value)
+                if matches!(function.index.underlying(value), Type::Struct(of) if of.fields.is_empty()))
     })
 }
 
-/// The context that a function has at hand where it makes a call, if nothing says that the call
-/// is meant to be out of its reach.
-fn calls_under_context(caller: &FunctionCx<'_>, call: ExprId) -> Option<Own> {
-    let read = caller.summaries().read(caller.func)?;
-    let function = &read.function;
-    let at = function.at_call(call)?;
-    let span = function.file.expr(call).span;
-    if !matches!(function.step(at), Step::Call(_))
-        || purpose::ends_something(function, call)
-        || purpose::is_explained(function, &[span])
-        || purpose::after_the_end(function, at)
-    {
-        return None;
-    }
-    match own::at_hand(caller, &read, at) {
-        Reach::Own(own) if own.from != From::Field => Some(own),
-        _ => None,
-    }
+/// Whether a function is the form without a context of what it calls: `Dial` of `DialContext`. Who has
+/// one can call that.
+fn stands_for_callee(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> bool {
+    let own = cx.declared().name.as_str();
+    let callee = purpose::callee_name(&read.function, fresh.call);
+    callee.is_some_and(|callee| callee.to_lowercase().starts_with(&own.to_lowercase()))
 }
 
 fn cut_off(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh, own: &Own) -> Finding {

@@ -24,7 +24,52 @@ const MAX_DEPTH: u32 = 4;
 
 /// Whether the call waits for something that its argument `arg`, a context, could end.
 pub fn waits_on(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, arg: u32) -> Option<Evidence> {
-    waits_within(cx, read, call, arg, MAX_DEPTH).or_else(|| by_neglect(&read.function, call, arg))
+    waits_within(cx, read, call, arg, MAX_DEPTH)
+        .or_else(|| by_neglect(&read.function, call, arg))
+        .or_else(|| by_feeding(cx, &read.function, call, arg))
+}
+
+/// Of a function that gives a channel, which a goroutine of its feeds until the context ends: the
+/// caller receives from it.
+fn by_feeding(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+    arg: u32,
+) -> Option<Evidence> {
+    let Callee::Func(func) = *function.info.callee(call) else { return None };
+    if !matches!(function.info.type_of(call), Type::Chan(..)) {
+        return None;
+    }
+    let feeder = cx.summaries().read(func)?;
+    let context = Place::root(Root::Param(arg));
+    let ends = |body: BodyId| {
+        let mut waits = feeder.waits(body).iter().map(|(_, wait)| wait);
+        body != BodyId::OWN
+            && waits
+                .any(|wait| matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&context)))
+    };
+    if !feeder.function.bodies().any(ends) {
+        return None;
+    }
+    let given = Place::root(Root::Call(call, 0));
+    let file = function.file;
+    let received = |at: At| match function.step(at) {
+        Step::Next(stmt) => match file.stmt(stmt).kind {
+            StmtKind::Range { subject, .. } => Some(subject),
+            _ => None,
+        },
+        step => step.received_from(file),
+    };
+    let waits = function.bodies().find_map(|body| {
+        let steps = function.body(body).cfg.steps();
+        steps.map(|step| At { body, step }).find_map(|at| {
+            received(at).filter(|&channel| function.places(at, channel).only() == Some(&given))
+        })
+    })?;
+    let span = file.expr(waits).span;
+    let waits_at = Some(Location { file: function.file_id, span });
+    Some(Evidence { confidence: Confidence::Medium, waits_at })
 }
 
 /// Of a method of which nothing is known but its name, and that says that a peer is addressed: it
