@@ -7,6 +7,7 @@
 //! peer a context with a deadline.
 
 mod connection;
+mod handed;
 mod http;
 
 use crate::catalog::{Blocking, Context, NonBlocking, Pure, Wait};
@@ -30,6 +31,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
     findings.extend(http::check(cx, &read));
     findings.extend(connection::check(cx, &read));
+    findings.extend(handed::check(cx, &read));
     let mut scene: Option<Scene<'_>> = None;
     for call in calls_with_context(cx, &read) {
         if call.origin.deadline || !waits_for_one_answer(cx, &read.function, call.call) {
@@ -43,7 +45,11 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         let evidence = sibling(cx, &read, &call).or_else(|| {
             let fresh = call.origin.is_fresh()
                 && call.origin.derivations.iter().all(|&made| !gives_cancel(scene, made));
-            fresh.then(|| waited_for(cx, &read.function, &call))?
+            let waits = || {
+                let locked = waited_for(cx, &read.function, &call);
+                locked.or_else(|| counted(&read.function, &call))
+            };
+            fresh.then(waits)?
         });
         let Some(evidence) = evidence else { continue };
         findings.push(finding(cx, &read, &call, made, &evidence));
@@ -310,6 +316,34 @@ fn waited_for(
         is_held.then(|| Evidence {
             location: Location { file: function.file_id, span: cfg.step(step).span(file) },
             label: format!("`{text}` is held from here on"),
+            help: "`context.WithTimeout` with a bound that those who wait can bear",
+        })
+    })
+}
+
+/// The `defer wg.Done()` of a function that is given the group: whoever started it with others like it
+/// waits for the slowest of them.
+fn counted(function: &Function<'_>, call: &WithContext) -> Option<Evidence> {
+    let file = function.file;
+    let cfg = &function.body(call.at.body).cfg;
+    let group = |step: StepId| {
+        let Step::Defer(_) = cfg.step(step) else { return None };
+        let done = cfg.step(step).call(file)?;
+        let ExprKind::Call { callee, .. } = file.expr(done).kind else { return None };
+        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
+            return None;
+        };
+        let Def::Local(local) = *function.info.resolve(file.unparen(base)) else { return None };
+        let local = function.info.local(local);
+        let is_group = local.ty.strip_pointer().is_named("sync", "WaitGroup");
+        let given = matches!(local.kind, LocalKind::Param(_)) && local.owner.is_none();
+        (name.name.as_str() == "Done" && is_group && given).then_some(base)
+    };
+    cfg.steps().filter(|&step| cfg.reaches(step, call.at.step)).find_map(|step| {
+        let text = function.text(group(step)?);
+        Some(Evidence {
+            location: Location { file: function.file_id, span: cfg.step(step).span(file) },
+            label: format!("whoever waits for `{text}` waits for this"),
             help: "`context.WithTimeout` with a bound that those who wait can bear",
         })
     })
