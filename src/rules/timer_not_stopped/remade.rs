@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::index::Type;
 use crate::rules::FunctionCx;
 use crate::rules::held::Held;
 use crate::summary::{At, Function};
@@ -52,7 +53,10 @@ fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) ->
 fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
     let file = function.file;
     let cfg = &function.body(held.at.body).cfg;
-    if held.name.is_some() || !cfg.reaches(held.at.step, held.at.step) {
+    if held.name.is_some()
+        || !cfg.reaches(held.at.step, held.at.step)
+        || !may_go_on(cx, function, held.call)
+    {
         return None;
     }
     let (select, own) = arm(cx, function, held)?;
@@ -86,6 +90,31 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
         "one `time.NewTimer` before the loop, `Reset` in each turn, and a deferred `Stop`"
             .to_owned();
     Some(finding)
+}
+
+/// Whether a loop around a call may have any number of turns. Those over what a value holds end soon,
+/// and their timers with them.
+fn may_go_on(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let file = function.file;
+    let parents = file.parents(Node::Decl(cx.declared().decl));
+    let body = |node: &Node| match *node {
+        Node::Expr(expr) => !matches!(file.expr(expr).kind, ExprKind::FuncLit(_)),
+        _ => true,
+    };
+    let loops = parents.around(Node::Expr(call)).take_while(body).filter_map(|node| {
+        let Node::Stmt(stmt) = node else { return None };
+        match file.stmt(stmt).kind {
+            StmtKind::For { .. } => Some(true),
+            StmtKind::Range { subject, .. } => {
+                let ty = function.index.underlying(function.info.type_of(subject));
+                Some(!matches!(ty, Type::Slice(_) | Type::Array(_) | Type::Map(_)))
+            }
+            _ => None,
+        }
+    });
+    let loops: Vec<bool> = loops.collect();
+    // A loop of `goto` is none of these.
+    loops.is_empty() || loops.contains(&true)
 }
 
 /// The `select` that receives from what the call gives, and the case that does.
