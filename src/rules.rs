@@ -13,7 +13,7 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 mod access;
 pub mod bad_suppression;
@@ -138,21 +138,39 @@ pub enum Check {
     Directives,
 }
 
-/// The names by which checks looked for code in all packages of the run: besides the package and what
-/// it imports, their answers depend on the packages whose files hold one of these words, and on
-/// nothing else.
+/// What checks asked for that lies out of their package.
 #[derive(Debug, Default)]
-pub struct Asked(Mutex<BTreeSet<&'static str>>);
+pub struct Asked {
+    names: Mutex<BTreeSet<&'static str>>,
+    cut: Mutex<BTreeSet<Location>>,
+}
 
 impl Asked {
     fn insert(&self, name: Symbol) {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(name.as_str());
+        locked(&self.names).insert(name.as_str());
     }
 
-    /// The names.
+    /// The names by which they looked for code in all packages of the run: besides the package and
+    /// what it imports, their answers depend on the packages whose files hold one of these words, and
+    /// on nothing else.
     pub fn names(&self) -> BTreeSet<&'static str> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        locked(&self.names).clone()
     }
+
+    /// Says that a question led to more functions of dependencies than are read for one.
+    fn insert_cut(&self, function: Location) {
+        locked(&self.cut).insert(function);
+    }
+
+    /// The functions from which more functions of dependencies are within reach than are read for one
+    /// question.
+    pub fn cut(&self) -> BTreeSet<Location> {
+        locked(&self.cut).clone()
+    }
+}
+
+fn locked<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a check of a package knows.
@@ -194,6 +212,11 @@ impl<'a> PackageCx<'a> {
         let index = self.index;
         let packages = self.summaries.order().iter().copied();
         packages.filter(move |&package| index.mentions(package, word))
+    }
+
+    /// Says that from a function more functions of dependencies are within reach than were read.
+    pub fn cut_at(&self, func: FuncId) {
+        self.asked.insert_cut(self.index.name_of(func));
     }
 
     /// The functions whose bodies the forms of evidence ask for, whichever of them runs first.

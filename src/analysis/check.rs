@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::{Run, Timings, declared, guard, guarded, internal_error, versions};
-use crate::diagnostic::{Finding, Note};
+use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::FuncId;
 use crate::project::Package;
 use crate::rules::mend;
@@ -141,8 +141,24 @@ impl Run<'_> {
             all.found.push(found);
             all.notes.extend(note);
         }
-        all.asked = self.asked[id.0 as usize].names();
+        let asked = &self.asked[id.0 as usize];
+        all.asked = asked.names();
+        all.notes.extend(asked.cut().into_iter().map(|function| self.cut(function)));
         all
+    }
+
+    /// That a question about a function was given up before everything was read that it leads to.
+    fn cut(&self, function: Location) -> Note {
+        let file = self.snapshot.file(function.file);
+        let position = file.text.position(function.span.start);
+        let message = "this function leads to more functions of dependencies than are read for one \
+                       question; the rest of them is not looked at";
+        Note {
+            path: file.display.clone(),
+            line_column: Some((position.line, position.column)),
+            kind: NoteKind::DependencyBound,
+            message: message.to_owned(),
+        }
     }
 
     /// A finding with its fix, if its code shows one, or a note that this failed.

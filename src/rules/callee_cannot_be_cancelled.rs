@@ -54,6 +54,9 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             findings.extend(loop_of_dependency(look, &read, At { body, step }));
         }
     }
+    if below.is_cut() {
+        cx.package.cut_at(cx.func);
+    }
 }
 
 /// A loop of the run.

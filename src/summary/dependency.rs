@@ -4,7 +4,7 @@
 //! So none has a summary; whoever asks a question that leads into dependencies reads their functions
 //! one by one, each by itself, and lets go of them afterwards.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -20,6 +20,7 @@ pub struct Below<'s, 'a> {
     versions: &'a (dyn Versions + Sync),
     reads: RefCell<FxHashMap<FuncId, Option<Arc<Read<'a>>>>>,
     most: usize,
+    cut: Cell<bool>,
 }
 
 impl<'a> Summaries<'a> {
@@ -27,7 +28,13 @@ impl<'a> Summaries<'a> {
     /// dependencies. `None` for a package that is none of the run.
     pub fn below(&self, from: PackageId, most: usize) -> Option<Below<'_, 'a>> {
         let versions = self.versions(from)?;
-        Some(Below { summaries: self, versions, reads: RefCell::default(), most })
+        Some(Below {
+            summaries: self,
+            versions,
+            reads: RefCell::default(),
+            most,
+            cut: Cell::new(false),
+        })
     }
 }
 
@@ -42,11 +49,17 @@ impl<'a> Below<'_, 'a> {
             return known.clone();
         }
         if self.reads.borrow().len() >= self.most {
+            self.cut.set(true);
             return None;
         }
         let read = components::read(self.summaries, self.versions, func, None, &|_| None);
         self.reads.borrow_mut().insert(func, read.clone());
         read
+    }
+
+    /// Whether something was not read since enough had been.
+    pub fn is_cut(&self) -> bool {
+        self.cut.get()
     }
 
     /// Whether a package is one of a dependency.

@@ -450,3 +450,28 @@ fn the_pages_are_a_website() {
         }
     }
 }
+
+#[test]
+fn a_question_that_leads_to_too_many_functions_of_dependencies_says_so() {
+    let count = 300;
+    let calls: String = (0..count).map(|n| format!("\tdep.Run{n}(ctx)\n")).collect();
+    let run = format!(
+        "package m\n\nimport (\n\t\"context\"\n\n\t\"example.com/dep\"\n)\n\nfunc Run(ctx context.Context) {{\n{calls}}}\n"
+    );
+    let runs: String =
+        (0..count).map(|n| format!("func Run{n}(ctx context.Context) {{}}\n")).collect();
+    let dep = format!("package dep\n\nimport \"context\"\n\n{runs}");
+    let dir = module(&[
+        ("go.mod", "module example.com/m\n\ngo 1.26\n\nrequire example.com/dep v1.0.0\n"),
+        ("run.go", &run),
+        ("vendor/example.com/dep/dep.go", &dep),
+        ("vendor/modules.txt", "# example.com/dep v1.0.0\n## explicit; go 1.26\nexample.com/dep\n"),
+    ]);
+    check(
+        dir.path(),
+        &[],
+        "exit 0\n! note: run.go:9:6: this function leads to more functions of dependencies than are \
+         read for one question; the rest of them is not looked at\n\
+         ! no findings in 1 file of 1 package; T\n",
+    );
+}
