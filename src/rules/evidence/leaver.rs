@@ -8,7 +8,7 @@
 
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, LocalKind, Type};
+use crate::index::{Callee, Def, LocalKind, ObjectKind, Type};
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::traffic::after_recover;
@@ -139,7 +139,7 @@ impl<'g, 'a> Left<'g, 'a> {
 
     /// A channel whose receiver has gone for good: the first send of each function.
     fn leavers(&self, findings: &mut Vec<Finding>) {
-        if !self.receives.iter().all(|(_, arm)| arm.stays) {
+        if !self.receives.iter().all(|(op, arm)| arm.stays || self.is_gone_for_good(op, arm)) {
             return;
         }
         let mut told = Vec::new();
@@ -155,6 +155,17 @@ impl<'g, 'a> Left<'g, 'a> {
                 findings.push(self.leaver(send));
             }
         }
+    }
+
+    /// Whether a receiver that leaves by what a method out of sight gives does not come back: who makes
+    /// the channel starts it, and nobody else runs it.
+    fn is_gone_for_good(&self, receive: &Op, arm: &Arm) -> bool {
+        let scene = &self.groups.scenes[receive.scene];
+        let [make] = self.makes[..] else { return false };
+        let unseen = scene.method_call(arm.channel).is_some()
+            && scene.info.type_of(arm.channel).is_unknown();
+        let starts = || self.groups.scenes[make.scene].starts(scene.cx.func).count();
+        unseen && receive.literal.is_none() && starts() == 1 && is_named_once(scene)
     }
 
     fn leaver(&self, send: &Op) -> Finding {
@@ -371,15 +382,42 @@ pub(super) fn stays_ready(groups: &Groups<'_>, scene: usize, channel: ExprId) ->
     !any(Act::Send) && !any(Act::Notify) && (any(Act::Close) || group.open && signal)
 }
 
-/// Whether a channel is what a method `Done` gives, a context's, or one that is called like those that
-/// tell of an end for good where its type is out of sight.
+/// Whether a channel is what a method `Done` gives, a context's or one like it.
 pub(super) fn is_done(scene: &Scene<'_>, channel: ExprId) -> bool {
-    let unseen = || scene.info.type_of(channel).is_unknown();
-    scene.method_call(channel).is_some_and(|(_, name)| match name.name.as_str() {
-        "Done" => true,
-        "Closed" | "Closing" | "Dead" | "Dying" => unseen(),
-        _ => false,
-    })
+    scene.method_call(channel).is_some_and(|(_, name)| name.name.as_str() == "Done")
+}
+
+/// Whether the package names a function at one place alone.
+fn is_named_once(scene: &Scene<'_>) -> bool {
+    let index = scene.cx.index();
+    let name = scene.name.name;
+    let mut named = 0;
+    for func in &index.package(scene.cx.func.package).funcs {
+        let file = index.file_of(func.id);
+        let text = file.source.slice(file.decl(func.decl).span);
+        if memchr::memmem::find(text, name.as_str().as_bytes()).is_none() {
+            continue;
+        }
+        let info = index.body(func.id);
+        let names_it = |expr: ExprId| match info.resolve(expr) {
+            Def::Method(method, _) => *method == scene.cx.func,
+            Def::Global(object) => {
+                matches!(index.object(*object).kind, ObjectKind::Func(func) if func == scene.cx.func)
+            }
+            _ => false,
+        };
+        named += file
+            .descendants(Node::Decl(func.decl))
+            .filter(|node| match *node {
+                Node::Expr(expr) => {
+                    matches!(file.expr(expr).kind, ExprKind::Selector { .. } | ExprKind::Ident(_))
+                        && names_it(expr)
+                }
+                _ => false,
+            })
+            .count();
+    }
+    named == 1
 }
 
 /// Whether a lock is taken before a node and not given back before it, in order of text.
