@@ -168,7 +168,7 @@ impl Cfg {
 
     /// All blocks, in reverse postorder: a block stands before its successors but for the edges
     /// that close a loop.
-    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + use<> {
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = BlockId> + use<> {
         (0..self.blocks.len() as u32).map(BlockId)
     }
 

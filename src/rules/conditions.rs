@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::flow::{Edge, EdgeKind, StepId};
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, StepId};
 use crate::index::{Builtin, Callee, Def, LocalId};
 use crate::summary::{BodyId, Function};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, UnaryOp};
@@ -17,6 +17,8 @@ pub struct Conditions {
     by_expr: FxHashMap<ExprId, (u16, bool)>,
     /// What a step makes unknown again.
     forgotten: FxHashMap<StepId, Vec<u16>>,
+    /// What may be asked again from the beginning of a block on before it is made unknown.
+    asked_below: FxHashMap<BlockId, Numbers>,
 }
 
 impl Conditions {
@@ -31,13 +33,19 @@ impl Conditions {
                 asked.push((condition, text, negated));
             }
         }
-        let mut conditions =
-            Conditions { by_expr: FxHashMap::default(), forgotten: FxHashMap::default() };
+        let mut conditions = Conditions {
+            by_expr: FxHashMap::default(),
+            forgotten: FxHashMap::default(),
+            asked_below: FxHashMap::default(),
+        };
+        let mut times: FxHashMap<&str, u32> = FxHashMap::default();
+        for (_, text, _) in &asked {
+            *times.entry(text).or_default() += 1;
+        }
         let mut numbers: FxHashMap<&str, u16> = FxHashMap::default();
         for (condition, text, negated) in &asked {
-            let times = asked.iter().filter(|(_, other, _)| other == text).count();
             let next = numbers.len() as u16;
-            if times < 2 || next == u16::MAX {
+            if times[text.as_str()] < 2 || next == u16::MAX {
                 continue;
             }
             let number = *numbers.entry(text).or_insert(next);
@@ -50,7 +58,36 @@ impl Conditions {
                 }
             }
         }
+        conditions.asked_below = conditions.asked_below(cfg);
         conditions
+    }
+
+    /// Which conditions are live at the beginning of each block, as a compiler says of variables:
+    /// asked from there on before a step makes them unknown.
+    fn asked_below(&self, cfg: &Cfg) -> FxHashMap<BlockId, Numbers> {
+        let mut live: FxHashMap<BlockId, Numbers> = FxHashMap::default();
+        let mut changed = !self.by_expr.is_empty();
+        while changed {
+            changed = false;
+            for block in cfg.blocks().rev() {
+                let mut here = Numbers::default();
+                for edge in cfg.edges_of(block) {
+                    here.extend(live.get(&edge.to));
+                    let asked = condition(edge.kind).and_then(|asked| self.by_expr.get(&asked));
+                    if let Some(&(number, _)) = asked {
+                        here.insert(number);
+                    }
+                }
+                for forgotten in cfg.steps_of(block).filter_map(|step| self.forgotten.get(&step)) {
+                    here.remove(forgotten);
+                }
+                if live.get(&block).is_none_or(|before| *before != here) {
+                    changed |= !here.0.is_empty();
+                    live.insert(block, here);
+                }
+            }
+        }
+        live
     }
 
     /// What is still known after a step.
@@ -60,8 +97,18 @@ impl Conditions {
         }
     }
 
-    /// Takes an edge; whether what was decided allows it.
+    /// Takes an edge; whether what was decided allows it. What nobody asks again is dropped, so that
+    /// paths which differ in it go on as one.
     pub fn edge(&self, decided: &mut Decided, edge: &Edge) -> bool {
+        let allowed = self.decide(decided, edge);
+        if allowed && !decided.is_empty() {
+            let below = self.asked_below.get(&edge.to);
+            decided.retain(|&(number, _)| below.is_some_and(|below| below.contains(number)));
+        }
+        allowed
+    }
+
+    fn decide(&self, decided: &mut Decided, edge: &Edge) -> bool {
         let (condition, holds) = match edge.kind {
             EdgeKind::True(condition) => (condition, true),
             EdgeKind::False(condition) => (condition, false),
@@ -77,6 +124,52 @@ impl Conditions {
             }
         }
     }
+}
+
+/// A set of numbers, as bits. The last word is never empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Numbers(Vec<u64>);
+
+impl Numbers {
+    fn contains(&self, number: u16) -> bool {
+        let (word, bit) = place(number);
+        self.0.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    fn insert(&mut self, number: u16) {
+        let (word, bit) = place(number);
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= bit;
+    }
+
+    fn extend(&mut self, others: Option<&Numbers>) {
+        let Some(others) = others else { return };
+        if self.0.len() < others.0.len() {
+            self.0.resize(others.0.len(), 0);
+        }
+        for (bits, more) in self.0.iter_mut().zip(&others.0) {
+            *bits |= more;
+        }
+    }
+
+    fn remove(&mut self, numbers: &[u16]) {
+        for &number in numbers {
+            let (word, bit) = place(number);
+            if let Some(bits) = self.0.get_mut(word) {
+                *bits &= !bit;
+            }
+        }
+        while self.0.last() == Some(&0) {
+            self.0.pop();
+        }
+    }
+}
+
+/// The word that holds the bit of a number, and the bit.
+fn place(number: u16) -> (usize, u64) {
+    (usize::from(number / 64), 1 << (number % 64))
 }
 
 /// The text by which equal conditions are known, and whether this one says the opposite; `None`

@@ -69,7 +69,8 @@ fn check_spawn(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Finding> {
     if things.iter().any(|&thing| is_kept(read, go, thing)) {
         return None;
     }
-    let left = leaves(scene, read, go, &helper)?;
+    let left =
+        leaves(scene, read, go, &helper).or_else(|| turns(scene, read, go, &helper, &things))?;
     (!callers_end_it(scene, &helper)).then(|| finding(scene, read, go, &helper, &left))
 }
 
@@ -250,7 +251,7 @@ fn leaves(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> Option
     let function = &read.function;
     let cfg = &function.body(go.body).cfg;
     let works = works(read, go.body);
-    let told = told(scene, read, go, helper);
+    let told = told(scene, read, go, helper, &SERVES);
     let mut walk = Leave { works, told };
     let paths = cfg.search(Start::After(go.step), false, &mut walk);
     let span = |path: &Path<bool>| match path.end {
@@ -266,6 +267,81 @@ fn leaves(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> Option
         PathEnd::Step(_) => None,
     };
     paths.iter().find_map(span)
+}
+
+/// Where a turn of a loop ends something that the goroutine was to end, before the next turn makes
+/// another one and starts another goroutine.
+fn turns(
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    go: At,
+    helper: &Helper,
+    things: &[LocalId],
+) -> Option<Span> {
+    let function = &read.function;
+    let cfg = &function.body(go.body).cfg;
+    let is_anew = |&&thing: &&LocalId| {
+        function.definitions_of(thing).all(|definition| {
+            definition.at.is_some_and(|at| {
+                let turn = cfg.reaches(go.step, at.step) && cfg.reaches(at.step, go.step);
+                at.body == go.body && turn
+            })
+        })
+    };
+    let anew: Vec<LocalId> = things.iter().filter(is_anew).copied().collect();
+    let ends: FxHashSet<StepId> = cfg
+        .steps()
+        .filter(|&step| match cfg.step(step) {
+            Step::Call(call) => ended(scene, call).is_some_and(|thing| anew.contains(&thing)),
+            _ => false,
+        })
+        .collect();
+    if ends.is_empty() {
+        return None;
+    }
+    // What the loop goes on after ends by itself, whatever it is called.
+    let told = told(scene, read, go, helper, &[]);
+    let mut walk = Turn { go: go.step, ends: &ends, told };
+    let paths = cfg.search(Start::After(go.step), None, &mut walk);
+    let end = paths.first()?.state?;
+    Some(cfg.step(end).span(function.file))
+}
+
+/// The variable that a call ends: `cancel()`, `x.Close()`.
+fn ended(scene: &Scene<'_>, call: ExprId) -> Option<LocalId> {
+    let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return None };
+    if let Callee::Value(_) = scene.info.callee(call) {
+        return scene.local(callee);
+    }
+    let (base, name) = scene.method_call(call)?;
+    let ends = matches!(name.name.as_str(), "Close" | "Stop" | "Cancel");
+    scene.local(base).filter(|_| ends)
+}
+
+/// Looks for a way round to the `go` statement on which something is ended.
+struct Turn<'t> {
+    go: StepId,
+    ends: &'t FxHashSet<StepId>,
+    told: FxHashSet<StepId>,
+}
+
+impl Walk for Turn<'_> {
+    /// Where something was ended first.
+    type State = Option<StepId>;
+
+    fn step(&mut self, ended: &Option<StepId>, step: StepId) -> Passing<Option<StepId>> {
+        if step == self.go {
+            return if ended.is_some() { Passing::Found } else { Passing::Drop };
+        }
+        if self.told.contains(&step) {
+            return Passing::Drop;
+        }
+        Passing::On(ended.or_else(|| self.ends.contains(&step).then_some(step)))
+    }
+
+    fn exit(&mut self, _: &Option<StepId>, _: Exit) -> bool {
+        false
+    }
 }
 
 /// The steps at which the function waits for what may end by itself.
@@ -290,7 +366,13 @@ const SERVES: [&str; 6] = ["accept", "listen", "run", "serve", "start", "wait"];
 
 /// The steps that the function comes to an end at together with the goroutine: it learns of the
 /// same end, waits for the goroutine, or calls what goes on until then.
-fn told(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> FxHashSet<StepId> {
+fn told(
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    go: At,
+    helper: &Helper,
+    serves: &[&str],
+) -> FxHashSet<StepId> {
     let function = &read.function;
     let cfg = &function.body(go.body).cfg;
     let signals = read.effects_at(go).filter(|effect| {
@@ -305,7 +387,7 @@ fn told(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> FxHashSe
                 at.step == *step && wait.what == What::Library(catalog::Wait::Exec)
             };
             let name = purpose_of(scene, call).map(str::to_lowercase);
-            return name.is_some_and(|name| SERVES.iter().any(|verb| name.starts_with(verb)))
+            return name.is_some_and(|name| serves.iter().any(|verb| name.starts_with(verb)))
                 && !read.waits(go.body).iter().any(of_process);
         }
         let Some(received) = function.step(at).received_from(function.file) else { return false };

@@ -25,7 +25,7 @@ use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
     for made in made_channels(scene, &read) {
-        let Some(channel) = Channel::of(scene, &read, made.local) else { continue };
+        let Some(channel) = Channel::with_callbacks(scene, &read, made.local) else { continue };
         let found = Abandoned::of(&channel, made).and_then(|abandoned| abandoned.finding());
         findings.extend(found.filter(|_| made.at.body != BodyId::OWN || !ends_process(&scene.cx)));
     }
@@ -80,6 +80,16 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
                 }
             }
         }
+        // What a callback sends comes before the goroutine goes on that has given it away.
+        let function = &channel.read.function;
+        let is_within = |body: BodyId| {
+            function
+                .enclosing(body)
+                .any(|around| senders.iter().any(|sender: &Sender| sender.literal == Some(around)))
+        };
+        if !channel.callbacks.iter().all(|&body| is_within(body)) {
+            return None;
+        }
         senders.sort_by_key(|sender| sender.step);
         (!senders.is_empty()).then_some(Abandoned { channel, made, senders })
     }
@@ -105,9 +115,12 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             return None;
         }
         let conditions = Conditions::new(&self.channel.read.function, self.channel.owner);
-        let repeats = self.senders.len() > 1
-            || looped
-            || self.senders.iter().all(|sender| !sender.volume.has_last);
+        // How many values callbacks send, and which of them is the last, nobody knows.
+        let counted = self.channel.callbacks.is_empty();
+        let repeats = counted
+            && (self.senders.len() > 1
+                || looped
+                || self.senders.iter().all(|sender| !sender.volume.has_last));
         let mut walk = Leave {
             of: self,
             conditions: &conditions,
@@ -629,10 +642,13 @@ impl Leave<'_, '_, '_, '_> {
         state.pending > self.of.made.capacity
     }
 
-    fn receive(&self, state: &mut Leaving) -> bool {
+    /// One value is received; `again` if it may have been that of a callback, and the others come
+    /// in further turns.
+    fn receive(&self, state: &mut Leaving, again: bool) -> bool {
         match state.pending {
             0 => false,
             MANY => true,
+            _ if again && !self.of.channel.callbacks.is_empty() => true,
             _ => {
                 state.pending -= 1;
                 true
@@ -678,7 +694,7 @@ impl Walk for Leave<'_, '_, '_, '_> {
         let ranges = matches!(abandoned.cfg().step(step), Step::Next(_));
         if !ranges
             && deeds.iter().any(|deed| matches!(deed, Deed::Receive))
-            && !self.receive(&mut next)
+            && !self.receive(&mut next, abandoned.cfg().reaches(step, step))
         {
             return Passing::Drop;
         }
@@ -696,7 +712,7 @@ impl Walk for Leave<'_, '_, '_, '_> {
             && channel.is_named(subject)
         {
             let more = matches!(edge.kind, EdgeKind::More(_));
-            return (more && self.receive(&mut next)).then_some(next);
+            return (more && self.receive(&mut next, true)).then_some(next);
         }
         let Some(condition) = condition(edge.kind) else { return Some(next) };
         let node = Node::Expr(condition);

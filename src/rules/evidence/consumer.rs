@@ -80,12 +80,19 @@ fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
     })
 }
 
-/// The names of variables and fields in an expression.
+/// The names of variables and fields in an expression; of `x.f` that is `f`, since much may be
+/// reached by `x`.
 fn variables(scene: &Scene<'_>, expr: ExprId) -> Vec<Symbol> {
+    let is_base = |expr: ExprId| {
+        matches!(scene.parent(Node::Expr(expr)), Some(Node::Expr(around))
+            if matches!(scene.file.expr(around).kind, ExprKind::Selector { .. }))
+    };
     let named = scene.file.descendants(Node::Expr(expr)).filter_map(|node| {
         let Node::Expr(expr) = node else { return None };
         match scene.file.expr(expr).kind {
-            ExprKind::Ident(name) if !matches!(scene.info.resolve(expr), Def::Builtin(_)) => {
+            ExprKind::Ident(name)
+                if !is_base(expr) && !matches!(scene.info.resolve(expr), Def::Builtin(_)) =>
+            {
                 Some(name)
             }
             ExprKind::Selector { name, .. } => Some(name.name),
@@ -136,10 +143,12 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
         .filter_map(step_of)
         .collect();
     let conditions = Conditions::new(&read.function, body);
+    let (value, more) = bound(scene, op);
     let mut walk = GiveUp {
         read: &read,
         again: &again,
-        tainted: tainted(scene, &read, op),
+        tainted: tainted(scene, &read, value),
+        more,
         conditions: &conditions,
         range: match op.node {
             Node::Stmt(stmt) => Some(stmt),
@@ -179,21 +188,36 @@ fn drains_at_end(scene: &Scene<'_>, cfg: &Cfg, group: &Group, op: &Op) -> bool {
     })
 }
 
-/// The variables that hold what was received or was taken from it.
-fn tainted(scene: &Scene<'_>, read: &Read<'_>, op: &Op) -> Vec<LocalId> {
-    let function = &read.function;
-    let mut locals: Vec<LocalId> = match op.node {
+/// The variables that a receive binds: what is received, and whether there was anything.
+fn bound(scene: &Scene<'_>, op: &Op) -> (Option<LocalId>, Option<LocalId>) {
+    match op.node {
         Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
-            StmtKind::Range { key, .. } => {
-                key.and_then(|key| scene.local(key)).into_iter().collect()
-            }
-            _ => Vec::new(),
+            StmtKind::Range { key, .. } => (key.and_then(|key| scene.local(key)), None),
+            _ => (None, None),
         },
         node => match scene.parent(node).and_then(|around| scene.assignment(around)) {
-            Some((targets, _)) => targets.into_iter().flatten().collect(),
-            None => Vec::new(),
+            Some((targets, values)) => {
+                let target = |place: usize| targets.get(place).copied().flatten();
+                // `v, ok := <-c` has one value for two targets.
+                match values {
+                    [_] => (target(0), target(1)),
+                    _ => {
+                        let own = values
+                            .iter()
+                            .position(|&value| Node::Expr(scene.file.unparen(value)) == op.node);
+                        (own.and_then(target), None)
+                    }
+                }
+            }
+            None => (None, None),
         },
-    };
+    }
+}
+
+/// The variables that hold what was received or was taken from it.
+fn tainted(scene: &Scene<'_>, read: &Read<'_>, value: Option<LocalId>) -> Vec<LocalId> {
+    let function = &read.function;
+    let mut locals: Vec<LocalId> = value.into_iter().collect();
     let mut next = 0;
     while next < locals.len() {
         let from = locals[next];
@@ -229,6 +253,8 @@ struct GiveUp<'g, 'a> {
     read: &'g Read<'a>,
     again: &'g [StepId],
     tainted: Vec<LocalId>,
+    /// The variable that says whether something was received.
+    more: Option<LocalId>,
     conditions: &'g Conditions,
     range: Option<crate::syntax::StmtId>,
 }
@@ -252,10 +278,10 @@ impl Walk for GiveUp<'_, '_> {
             EdgeKind::Case(..) | EdgeKind::NoCase(_) | EdgeKind::Arm(..) => return None,
             EdgeKind::True(asked) | EdgeKind::False(asked) => {
                 let function = &self.read.function;
-                let by_value = locals_in(function, Node::Expr(asked))
-                    .into_iter()
-                    .any(|local| self.tainted.contains(&local));
-                if by_value {
+                let asks = locals_in(function, Node::Expr(asked));
+                let ends = matches!(edge.kind, EdgeKind::False(_))
+                    && self.more.is_some_and(|more| asks.contains(&more));
+                if ends || asks.iter().any(|local| self.tainted.contains(local)) {
                     return None;
                 }
                 let error = function.file.descendants(Node::Expr(asked)).any(|node| match node {

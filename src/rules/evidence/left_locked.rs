@@ -5,8 +5,10 @@
 //! given back. A function that hands the lock over (its name or comment speaks of locks, a literal
 //! or a function that it calls unlocks, it begins with an unlock) is no evidence.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
+use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
 use crate::index::{Callee, Def, LocalId};
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
@@ -35,8 +37,10 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     }
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
     let operations = operations(scene, &read);
+    let handed = handed(scene);
     for lock in &operations {
-        if matches!(lock.name, "Lock" | "RLock") && !lock.deferred {
+        let takes = matches!(lock.name, "Lock" | "RLock") && !lock.deferred;
+        if takes && !handed.contains(&lock.text) {
             findings.extend(check_lock(scene, &read, &operations, lock));
         }
     }
@@ -105,14 +109,16 @@ fn check_lock<'a>(
             operation.text.starts_with(&lock.text) || lock.text.starts_with(&operation.text)
         })
         .collect();
-    if unlocks.iter().any(|unlock| unlock.at.body != lock.at.body) || is_handed(scene, &lock.text) {
+    if unlocks.iter().any(|unlock| unlock.at.body != lock.at.body)
+        || !releases.iter().any(|unlock| cfg.reaches(lock.at.step, unlock.at.step))
+    {
         return None;
     }
-    let given_back: Vec<StepId> = releases
-        .iter()
-        .map(|unlock| unlock.at.step)
-        .filter(|&step| cfg.reaches(lock.at.step, step))
-        .collect();
+    let covered =
+        unlocks.iter().any(|unlock| unlock.deferred && cfg.reaches(unlock.at.step, lock.at.step));
+    if covered {
+        return None;
+    }
     let comes_locked = unlocks.iter().any(|unlock| {
         let own = |step: StepId| {
             operations.iter().any(|other| {
@@ -123,13 +129,23 @@ fn check_lock<'a>(
         };
         !unlock.deferred && reaches_without(cfg, unlock.at.step, &own)
     });
-    let covered =
-        unlocks.iter().any(|unlock| unlock.deferred && cfg.reaches(unlock.at.step, lock.at.step));
-    if given_back.is_empty() || comes_locked || covered {
+    if comes_locked {
         return None;
     }
     let conditions = Conditions::new(function, lock.at.body);
-    let mut walk = Held { scene, read, lock, unlocks: &unlocks, variable, conditions: &conditions };
+    let leads = leading_to(cfg, lock.at.step);
+    let conditions = &conditions;
+    let mut walk = Held {
+        scene,
+        read,
+        lock,
+        unlocks: &unlocks,
+        variable,
+        conditions,
+        leads,
+        settles: FxHashMap::default(),
+        asks_lock: FxHashMap::default(),
+    };
     let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
     let path = paths.iter().find(|path| match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => {
@@ -144,22 +160,22 @@ fn check_lock<'a>(
     Some(tell(scene, lock, release, path))
 }
 
-/// Whether the unlocking method is handed on as a value, as in `return mu.Unlock`.
-fn is_handed(scene: &Scene<'_>, text: &str) -> bool {
-    scene.nodes.iter().any(|&node| {
-        let Node::Expr(expr) = node else { return false };
-        let ExprKind::Selector { base, name } = scene.file.expr(expr).kind else { return false };
-        if !matches!(name.name.as_str(), "Unlock" | "RUnlock") || scene.text(base) != text {
-            return false;
-        }
-        match scene.parent(node) {
+/// The locks whose unlocking method is handed on as a value, as in `return mu.Unlock`.
+fn handed(scene: &Scene<'_>) -> FxHashSet<String> {
+    let handed = scene.nodes.iter().filter_map(|&node| {
+        let Node::Expr(expr) = node else { return None };
+        let ExprKind::Selector { base, name } = scene.file.expr(expr).kind else { return None };
+        let called = match scene.parent(node) {
             Some(Node::Expr(around)) => match scene.file.expr(around).kind {
-                ExprKind::Call { callee, .. } => scene.file.unparen(callee) != expr,
-                _ => true,
+                ExprKind::Call { callee, .. } => scene.file.unparen(callee) == expr,
+                _ => false,
             },
-            _ => true,
-        }
-    })
+            _ => false,
+        };
+        let releases = matches!(name.name.as_str(), "Unlock" | "RUnlock");
+        (releases && !called).then(|| scene.text(base))
+    });
+    handed.collect()
 }
 
 /// The variable at the root of `x`, `x.f`, `x.f.g`: nothing else is the same thing each time.
@@ -197,6 +213,21 @@ fn reaches_without(cfg: &Cfg, to: StepId, avoid: &dyn Fn(StepId) -> bool) -> boo
     !cfg.search(Start::Entry, (), &mut Reach { to, avoid }).is_empty()
 }
 
+/// The blocks that a path to a step may still begin in.
+fn leading_to(cfg: &Cfg, step: StepId) -> FxHashSet<BlockId> {
+    let mut leads = FxHashSet::from_iter([cfg.block_of(step)]);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in cfg.blocks().rev() {
+            if cfg.edges_of(block).iter().any(|edge| leads.contains(&edge.to)) {
+                changed |= leads.insert(block);
+            }
+        }
+    }
+    leads
+}
+
 /// Follows the lock along all paths.
 struct Held<'h, 'a> {
     scene: &'h Scene<'a>,
@@ -206,6 +237,11 @@ struct Held<'h, 'a> {
     /// The variable that the lock is reached by; `None` for one of package level.
     variable: Option<LocalId>,
     conditions: &'h Conditions,
+    /// The blocks from which the lock can be come to: no other matters while it is not held.
+    leads: FxHashSet<BlockId>,
+    /// What was asked of steps and conditions before.
+    settles: FxHashMap<StepId, bool>,
+    asks_lock: FxHashMap<ExprId, bool>,
 }
 
 impl Held<'_, '_> {
@@ -251,22 +287,31 @@ impl Walk for Held<'_, '_> {
         if step == self.lock.at.step {
             return if *held { Passing::Found } else { Passing::On((true, decided)) };
         }
-        if *held && self.settles(step) {
-            return Passing::On((false, decided));
-        }
-        Passing::On((*held, decided))
+        let settles = *held && {
+            let known = self.settles.get(&step).copied();
+            let settles = known.unwrap_or_else(|| self.settles(step));
+            self.settles.insert(step, settles);
+            settles
+        };
+        Passing::On((*held && !settles, decided))
     }
 
     fn edge(&mut self, state: &Self::State, edge: &Edge) -> Option<Self::State> {
-        let mut next = state.clone();
-        // What a call says about the lock may go together with whether it is held.
-        let asks_lock = |condition: ExprId| {
-            let text = self.scene.text(condition).to_ascii_lowercase();
-            text.contains("lock") || text.contains("held")
-        };
-        if condition(edge.kind).is_some_and(asks_lock) {
+        if !state.0 && !self.leads.contains(&edge.to) {
             return None;
         }
+        // What a call says about the lock may go together with whether it is held.
+        let scene = self.scene;
+        let mut asks_lock = |condition: ExprId| {
+            *self.asks_lock.entry(condition).or_insert_with(|| {
+                let text = scene.text(condition).to_ascii_lowercase();
+                text.contains("lock") || text.contains("held")
+            })
+        };
+        if condition(edge.kind).is_some_and(&mut asks_lock) {
+            return None;
+        }
+        let mut next = state.clone();
         self.conditions.edge(&mut next.1, edge).then_some(next)
     }
 

@@ -70,12 +70,23 @@ pub(super) struct Channel<'s, 'a> {
     pub owner: BodyId,
     pub deeds: FxHashMap<At, Vec<Deed>>,
     volumes: FxHashMap<BodyId, Volume>,
+    /// The literals that only send on it, are given to calls, and run when those like.
+    pub callbacks: Vec<BodyId>,
 }
 
 impl<'s, 'a> Channel<'s, 'a> {
     /// The channel that a variable of the function always is; `None` if somebody else may use it,
     /// or if it is not known when something is done to it.
     pub fn of(scene: &'s Scene<'a>, read: &Arc<Read<'a>>, local: LocalId) -> Option<Self> {
+        Channel::with_callbacks(scene, read, local).filter(|channel| channel.callbacks.is_empty())
+    }
+
+    /// The same, where callbacks may send on it too: when they do is not known, and in no deed.
+    pub fn with_callbacks(
+        scene: &'s Scene<'a>,
+        read: &Arc<Read<'a>>,
+        local: LocalId,
+    ) -> Option<Self> {
         Channel::at_depth(scene, read, local, 0)
     }
 
@@ -93,6 +104,7 @@ impl<'s, 'a> Channel<'s, 'a> {
             owner,
             deeds: FxHashMap::default(),
             volumes: FxHashMap::default(),
+            callbacks: Vec::new(),
         };
         let mut next = 0;
         while let Some(&alias) = channel.aliases.get(next) {
@@ -230,8 +242,14 @@ impl<'s, 'a> Channel<'s, 'a> {
             if body == self.owner || !self.deeds.keys().any(|at| at.body == body) {
                 continue;
             }
-            for run in runs(self.scene, &read.function, body)? {
-                self.add(Some(run.at), Deed::Literal(run.how, body))?;
+            match runs(self.scene, &read.function, body) {
+                Some(runs) => {
+                    for run in runs {
+                        self.add(Some(run.at), Deed::Literal(run.how, body))?;
+                    }
+                }
+                None if self.is_callback(body) => self.callbacks.push(body),
+                None => return None,
             }
         }
         // A literal that is run by one that stands before it was not seen to use the channel.
@@ -246,6 +264,20 @@ impl<'s, 'a> Channel<'s, 'a> {
         let used =
             |at: &At| runs(self.scene, &read.function, at.body).is_some_and(|r| !r.is_empty());
         (!self.deeds.keys().any(|at| stray(at) && used(at))).then_some(())
+    }
+
+    /// Whether a body is a literal that is given to a call, and only sends.
+    fn is_callback(&self, body: BodyId) -> bool {
+        let Some(literal) = self.read.function.body(body).literal else { return false };
+        let given = match self.scene.parent(Node::Expr(literal)) {
+            Some(Node::Expr(call)) => self.scene.args(call).contains(&literal),
+            _ => false,
+        };
+        let mut deeds = self.deeds.iter().filter(|(at, _)| at.body == body);
+        given
+            && deeds.all(|(_, deeds)| {
+                deeds.iter().all(|deed| matches!(deed, Deed::Send | Deed::GuardedSend))
+            })
     }
 
     /// Measures all bodies, those inside others first; `None` if literals run each other.
@@ -466,7 +498,7 @@ fn given(cx: FunctionCx<'_>, index: u32, depth: u32) -> Option<Volume> {
         return None;
     }
     let channel = Channel::at_depth(&scene, &read, param, depth)?;
-    Some(channel.volume(BodyId::OWN))
+    channel.callbacks.is_empty().then(|| channel.volume(BodyId::OWN))
 }
 
 /// The literal that a variable always is.

@@ -1,14 +1,16 @@
 //! Waiting for somebody under a lock that he needs before he comes.
 //!
-//! Evidence: a send with nothing beside, or `Wait` of a counter, is reached with a lock held on
-//! every way to it; whoever would end the wait (all receivers of the channel in their loops, or a
-//! goroutine before its `Done`) takes the same lock, itself or in a function that it calls.
+//! Evidence: a send or receive with nothing beside, or `Wait` of a counter, is reached with a lock
+//! held on every way to it, by its function or by one that calls it; whoever would end the wait (all
+//! receivers of the channel in their loops, all who send or close before they do, or a goroutine
+//! before its `Done`) takes the same lock, itself or in a function that it calls.
 
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, QualifiedName};
+use crate::rules::evidence::consumer::is_started;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
@@ -26,7 +28,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let locks = Locks::of(&scenes);
     let groups = Groups::of(package);
     for group in groups.all() {
-        check_group(&groups, group, &locks, findings);
+        check_group(&groups, group, &scenes, &locks, findings);
     }
     check_counters(&scenes, &locks, findings);
 }
@@ -205,37 +207,163 @@ fn body_of(scene: &Scene<'_>, literal: Option<ExprId>) -> Option<BodyId> {
     }
 }
 
-fn check_group(groups: &Groups<'_>, group: &Group, locks: &Locks, findings: &mut Vec<Finding>) {
+/// A lock that is held at a wait, and who holds it if that is a caller of the function that waits.
+#[derive(Clone, Copy)]
+struct Held {
+    lock: Taken,
+    /// The scene of the caller, and its call.
+    caller: Option<(usize, ExprId)>,
+}
+
+/// The locks that are held at an operation on a channel by its function, or by one that calls it.
+fn held_around(
+    groups: &Groups<'_>,
+    scenes: &[Scene<'_>],
+    locks: &Locks,
+    op: &Op,
+) -> Option<Vec<Held>> {
+    let scene = &groups.scenes[op.scene];
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let cfg = &read.function.body(body_of(scene, op.literal)?).cfg;
+    let at = scene.step_of(cfg, op.node)?;
+    let own = held_at(scene, locks, op.literal, cfg, at);
+    let mut held: Vec<Held> = own.into_iter().map(|lock| Held { lock, caller: None }).collect();
+    if op.literal.is_some() {
+        return Some(held);
+    }
+    for (place, caller) in scenes.iter().enumerate() {
+        for &(callee, literal, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
+            if callee == scene.cx.func
+                && callee != caller.cx.func
+                && !caller.is_deferred(call)
+                && let Some(read) = caller.cx.summaries().read(caller.cx.func)
+                && let Some(body) = body_of(caller, literal)
+                && let cfg = &read.function.body(body).cfg
+                && let Some(at) = cfg.step_of_expr(call)
+            {
+                let around = held_at(caller, locks, literal, cfg, at).into_iter();
+                let kept = around.filter(|lock| !gives_back(scene, lock.object));
+                held.extend(kept.map(|lock| Held { lock, caller: Some((place, call)) }));
+            }
+        }
+    }
+    Some(held)
+}
+
+/// Whether a function unlocks what its caller may have locked.
+fn gives_back(scene: &Scene<'_>, wanted: Object) -> bool {
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(call) = node else { return false };
+        scene.method_call(call).is_some_and(|(base, name)| {
+            matches!(name.name.as_str(), "Unlock" | "RUnlock")
+                && object(scene, base).is_none_or(|object| object == wanted)
+        })
+    })
+}
+
+fn check_group<'a>(
+    groups: &Groups<'a>,
+    group: &Group,
+    scenes: &[Scene<'a>],
+    locks: &Locks,
+    findings: &mut Vec<Finding>,
+) {
     let full = group.ops.iter().filter_map(|op| match op.act {
         Act::Make(size) => Some(size),
         _ => None,
     });
     let mut full = full.peekable();
-    if group.open || full.peek().is_none() || full.any(|size| size.is_some_and(|size| size > 0)) {
+    if group.open || full.peek().is_none() {
         return;
     }
-    let receives: Vec<&Op> =
-        group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range)).collect();
-    for send in group.ops.iter().filter(|op| op.act == Act::Send && op.select.is_none()) {
-        let scene = &groups.scenes[send.scene];
-        let Some(read) = scene.cx.summaries().read(scene.cx.func) else { continue };
-        let Some(body) = body_of(scene, send.literal) else { continue };
-        let cfg = &read.function.body(body).cfg;
-        let Some(at) = scene.step_of(cfg, send.node) else { continue };
-        for lock in held_at(scene, locks, send.literal, cfg, at) {
-            let needs: Option<Vec<Location>> =
-                receives.iter().map(|op| needs_between(groups, op, locks, &lock)).collect();
-            let others = receives.iter().all(|op| op.scene != send.scene);
-            if let Some(needs) = needs.filter(|needs| others && !needs.is_empty()) {
-                let what = format!("this send on `{}`", scene.text(send.channel));
-                let span = first_line(scene, send.span(scene));
-                let receiver = &groups.scenes[receives[0].scene];
-                let who = format!("its receiver in `{}`", receiver.name.name);
-                findings.push(tell(scene, span, &lock, &what, &who, needs[0]));
-                break;
+    let unbuffered = full.all(|size| size == Some(0));
+    let with = |acts: &[Act]| -> Vec<&Op> {
+        group.ops.iter().filter(|op| acts.contains(&op.act)).collect()
+    };
+    let receivers = with(&[Act::Receive, Act::Range]);
+    let senders = with(&[Act::Send, Act::Close]);
+    for wait in group.ops.iter().filter(|op| op.select.is_none()) {
+        let (others, who) = match wait.act {
+            Act::Send if unbuffered => (&receivers, "its receiver"),
+            Act::Receive => (&senders, "who ends this"),
+            _ => continue,
+        };
+        if others.is_empty() || others.iter().any(|op| op.scene == wait.scene) {
+            continue;
+        }
+        for held in held_around(groups, scenes, locks, wait).unwrap_or_default() {
+            let needs = |op: &&Op| match wait.act {
+                Act::Send => needs_between(groups, op, locks, &held.lock),
+                _ => needs_before(groups, op, locks, &held.lock),
+            };
+            let Some(needs) = others.iter().map(needs).collect::<Option<Vec<Location>>>() else {
+                continue;
+            };
+            let scene = &groups.scenes[wait.scene];
+            let verb = if wait.act == Act::Send { "send on" } else { "receive from" };
+            let what = format!("this {verb} `{}`", scene.text(wait.channel));
+            let who = format!("{who} in `{}`", groups.scenes[others[0].scene].name.name);
+            let span = first_line(scene, wait.span(scene));
+            let holder = match held.caller {
+                None => scene,
+                Some((place, _)) => &scenes[place],
+            };
+            let mut finding = tell(scene, holder, span, &held.lock, &what, &who, needs[0]);
+            if let Some((place, call)) = held.caller {
+                let caller = &scenes[place];
+                let location =
+                    caller.cx.location(first_line(caller, caller.span(Node::Expr(call))));
+                let message = format!("`{}` calls this with the lock held", caller.name.name);
+                finding.labels.insert(1, Label { location, role: Role::Context, message });
             }
+            findings.push(finding);
+            break;
         }
     }
+}
+
+/// Where a goroutine takes the lock before it sends or closes.
+fn needs_before(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Option<Location> {
+    let scene = &groups.scenes[op.scene];
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let started = match op.literal {
+        Some(literal) => is_started(scene, literal),
+        None => groups.scenes.iter().any(|other| other.starts(scene.cx.func).next().is_some()),
+    };
+    let cfg = &read.function.body(body_of(scene, op.literal)?).cfg;
+    let end = scene.step_of(cfg, op.node)?;
+    started.then(|| locked_before(scene, cfg, end, locks, lock, MAX_CALLS, &|_| false)).flatten()
+}
+
+/// Where a body takes a lock on a way to a step, or after it if the step is a `defer`; `apart` are
+/// functions that are left out.
+fn locked_before(
+    scene: &Scene<'_>,
+    cfg: &Cfg,
+    end: StepId,
+    locks: &Locks,
+    lock: &Taken,
+    depth: u32,
+    apart: &dyn Fn(FuncId) -> bool,
+) -> Option<Location> {
+    let deferred = matches!(cfg.step(end), Step::Defer(_));
+    cfg.steps().find_map(|step| {
+        let Step::Call(call) = cfg.step(step) else { return None };
+        let location = match taken(scene, call) {
+            Some(own) => {
+                (own.object == lock.object && !(own.reads && lock.reads)).then_some(own.location)
+            }
+            None => match scene.info.callee(call) {
+                Callee::Func(func) if !apart(*func) => {
+                    locks.takes(*func, lock.object, lock.reads, depth)
+                }
+                _ => None,
+            },
+        }
+        .filter(|needs| *needs != lock.location)?;
+        let before = if deferred { cfg.reaches(end, step) } else { cfg.reaches(step, end) };
+        before.then_some(location)
+    })
 }
 
 /// Where a receiver takes the lock between one receive and the next.
@@ -281,7 +409,7 @@ fn check_counters(scenes: &[Scene<'_>], locks: &Locks, findings: &mut Vec<Findin
                 if let Some((who, needs)) = done_after_lock(scenes, scene, locks, counter, &lock) {
                     let what = format!("`{}`", scene.text(call));
                     let span = scene.span(node);
-                    findings.push(tell(scene, span, &lock, &what, &who, needs));
+                    findings.push(tell(scene, scene, span, &lock, &what, &who, needs));
                     break;
                 }
             }
@@ -331,27 +459,9 @@ fn done_after_lock(
             let literal = scene.literal_around(node);
             let cfg = &read.function.body(body_of(scene, literal)?).cfg;
             let done = scene.step_of(cfg, node)?;
-            let deferred = matches!(cfg.step(done), Step::Defer(_));
-            let needs = cfg.steps().find_map(|step| {
-                let Step::Call(call) = cfg.step(step) else { return None };
-                let location = match taken(scene, call) {
-                    Some(own) => (own.object == lock.object && !(own.reads && lock.reads))
-                        .then_some(own.location),
-                    None => match scene.info.callee(call) {
-                        // Who runs the waiting function itself has an understanding with it.
-                        Callee::Func(func) if !counts_up(scenes, *func, wanted) => {
-                            locks.takes(*func, lock.object, lock.reads, 0)
-                        }
-                        _ => None,
-                    },
-                }
-                .filter(|needs| *needs != lock.location)?;
-                let before = match deferred {
-                    true => cfg.reaches(done, step),
-                    false => cfg.reaches(step, done),
-                };
-                before.then_some(location)
-            })?;
+            // Who runs the waiting function itself has an understanding with it.
+            let apart = |func: FuncId| counts_up(scenes, func, wanted);
+            let needs = locked_before(scene, cfg, done, locks, lock, 0, &apart)?;
             Some((format!("`{}`", scene.name.name), needs))
         })
     })
@@ -359,15 +469,18 @@ fn done_after_lock(
 
 fn tell(
     scene: &Scene<'_>,
+    holder: &Scene<'_>,
     span: Span,
     lock: &Taken,
     what: &str,
     who: &str,
     needs: Location,
 ) -> Finding {
-    let name = scene.method_call(lock.call).map_or_else(String::new, |(base, _)| scene.text(base));
+    let name =
+        holder.method_call(lock.call).map_or_else(String::new, |(base, _)| holder.text(base));
+    let it = if holder.cx.func == scene.cx.func { "it" } else { "its caller" };
     let message = format!(
-        "{what} waits while it holds `{name}`, and {who} takes `{name}` before it gets there"
+        "{what} waits while {it} holds `{name}`, and {who} takes `{name}` before it gets there"
     );
     let mut finding = scene.cx.finding(span, "stays here", message);
     finding.confidence = confidence(scene);
