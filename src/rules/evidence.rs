@@ -17,9 +17,11 @@ mod exhausted;
 mod groups;
 mod leaver;
 mod left_locked;
+mod locks;
 mod miscounted;
 mod nilled;
 mod recipient;
+mod relocked;
 mod runs;
 mod sibling;
 mod skipped;
@@ -95,6 +97,11 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     let groups = Groups::of(package);
     skipped::check(&groups, false, findings);
     unanswered::check(&groups, findings);
+}
+
+/// Locks that are taken again by who holds them.
+pub fn double_lock(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    relocked::check(package, findings);
 }
 
 /// Locks that are not given back on a path.

@@ -26,7 +26,8 @@ use crate::syntax::File;
 pub const CLOSE_MISUSE: Rule =
     with(include_str!("../../rules/close-misuse.md"), evidence::close_misuse);
 pub const COND_WAIT_LOST: Rule = rule(include_str!("../../rules/cond-wait-lost.md"));
-pub const DOUBLE_LOCK: Rule = rule(include_str!("../../rules/double-lock.md"));
+pub const DOUBLE_LOCK: Rule =
+    with(include_str!("../../rules/double-lock.md"), evidence::double_lock);
 pub const LOCK_HELD_WHILE_BLOCKED: Rule =
     with(include_str!("../../rules/lock-held-while-blocked.md"), evidence::lock_held_while_blocked);
 pub const LOCK_ORDER: Rule = rule(include_str!("../../rules/lock-order.md"));

@@ -591,7 +591,8 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             total = total.saturating_add(sender.volume.sends);
         }
         let looped = self.senders.iter().any(|sender| self.cfg().reaches(sender.step, sender.step));
-        if looped || total >= MANY || self.made.capacity > 0 {
+        let counted = self.channel.callbacks.is_empty();
+        if looped || !counted || total >= MANY || self.made.capacity > 0 {
             finding.help = format!(
                 "receive all that is sent on every way out, or send in a `select` with what ends \
                  the receiver of `{name}`"

@@ -1,8 +1,8 @@
 //! A function that locks, gives the lock back on one way out, and forgets it on another.
 //!
 //! Evidence: the same text is locked and unlocked in one body; from the `Lock` a path leads to a
-//! `return`, or back to the same `Lock`, that passes no unlock; further down the text the lock is
-//! given back. A function that hands the lock over (its name or comment speaks of locks, a literal
+//! `return`, back to the same `Lock`, or to the next turn of a loop over what is locked, that passes
+//! no unlock; further down the text the lock is given back. A function that hands the lock over (its name or comment speaks of locks, a literal
 //! or a function that it calls unlocks, it begins with an unlock) is no evidence.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,9 +12,10 @@ use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepI
 use crate::index::{Callee, Def, LocalId};
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
+use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::Span;
-use crate::summary::{Act, At, Read};
+use crate::summary::{Act, At, Deed, Place, Read};
 use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// A call of a method of a lock.
@@ -143,6 +144,7 @@ fn check_lock<'a>(
         variable,
         conditions,
         leads,
+        next_turn: next_turn(scene, cfg, lock, &releases, variable),
         settles: FxHashMap::default(),
         asks_lock: FxHashMap::default(),
     };
@@ -155,7 +157,7 @@ fn check_lock<'a>(
                 .any(|unlock| !unlock.deferred && scene.span(Node::Expr(unlock.call)).start > end)
         }
         PathEnd::Exit(..) => false,
-        PathEnd::Step(_) => lock.name == "Lock",
+        PathEnd::Step(step) => step != lock.at.step || lock.name == "Lock",
     })?;
     Some(tell(scene, lock, release, path))
 }
@@ -179,7 +181,7 @@ fn handed(scene: &Scene<'_>) -> FxHashSet<String> {
 }
 
 /// The variable at the root of `x`, `x.f`, `x.f.g`: nothing else is the same thing each time.
-fn root_variable(scene: &Scene<'_>, expr: ExprId) -> Option<Option<LocalId>> {
+pub(super) fn root_variable(scene: &Scene<'_>, expr: ExprId) -> Option<Option<LocalId>> {
     let mut at = scene.file.unparen(expr);
     while let ExprKind::Selector { base, .. } = scene.file.expr(at).kind {
         at = scene.file.unparen(base);
@@ -191,8 +193,39 @@ fn root_variable(scene: &Scene<'_>, expr: ExprId) -> Option<Option<LocalId>> {
     }
 }
 
+/// The step by which a `range` gives the locked variable its next value, if the turn that locks it
+/// also unlocks it, and does nothing with it but to use its fields and methods.
+fn next_turn(
+    scene: &Scene<'_>,
+    cfg: &Cfg,
+    lock: &Operation,
+    releases: &[&Operation],
+    variable: Option<LocalId>,
+) -> Option<StepId> {
+    let variable = variable?;
+    let span = scene.span(Node::Expr(lock.call));
+    let range = loops_around(scene, Node::Expr(lock.call)).into_iter().find(|&stmt| {
+        let StmtKind::Range { key, value, .. } = scene.file.stmt(stmt).kind else { return false };
+        let bound = [key, value].into_iter().flatten();
+        bound.into_iter().any(|bound| scene.local(bound) == Some(variable))
+    })?;
+    let gives_back = releases.iter().any(|release| {
+        !release.deferred && root_variable(scene, release.base) == Some(Some(variable))
+    });
+    let only_used = scene.uses(variable).all(|usage| {
+        scene.span(Node::Expr(usage)).start < span.start
+            || match scene.parent(Node::Expr(usage)) {
+                Some(Node::Expr(around)) => {
+                    matches!(scene.file.expr(around).kind, ExprKind::Selector { .. })
+                }
+                _ => false,
+            }
+    });
+    (gives_back && only_used).then(|| cfg.step_of_stmt(range)).flatten()
+}
+
 /// Whether a step can be reached from the beginning past none of some others.
-fn reaches_without(cfg: &Cfg, to: StepId, avoid: &dyn Fn(StepId) -> bool) -> bool {
+pub(super) fn reaches_without(cfg: &Cfg, to: StepId, avoid: &dyn Fn(StepId) -> bool) -> bool {
     struct Reach<'r> {
         to: StepId,
         avoid: &'r dyn Fn(StepId) -> bool,
@@ -239,6 +272,8 @@ struct Held<'h, 'a> {
     conditions: &'h Conditions,
     /// The blocks from which the lock can be come to: no other matters while it is not held.
     leads: FxHashSet<BlockId>,
+    /// Where a loop takes the next thing to lock, and has this one in no other hands.
+    next_turn: Option<StepId>,
     /// What was asked of steps and conditions before.
     settles: FxHashMap<StepId, bool>,
     asks_lock: FxHashMap<ExprId, bool>,
@@ -259,13 +294,7 @@ impl Held<'_, '_> {
         let name = match self.scene.info.callee(call) {
             Callee::Func(func) => {
                 let summary = self.scene.cx.summaries().of(*func);
-                let unlocks = summary.is_some_and(|summary| {
-                    summary.deeds.iter().any(|deed| {
-                        matches!(deed.act, Act::Method(name)
-                            if matches!(name.as_str(), "Unlock" | "RUnlock"))
-                    })
-                });
-                if unlocks {
+                if summary.is_some_and(|summary| gives_back(&summary.deeds)) {
                     return true;
                 }
                 Some(self.scene.cx.index().func(*func).name)
@@ -277,6 +306,18 @@ impl Held<'_, '_> {
     }
 }
 
+/// Whether a function unlocks something that it does not lock itself.
+fn gives_back(deeds: &[Deed]) -> bool {
+    let does = |deed: &Deed, names: [&str; 2]| match deed.act {
+        Act::Method(name) => names.contains(&name.as_str()),
+        _ => false,
+    };
+    let locks = |place: &Place| {
+        deeds.iter().any(|deed| deed.place == *place && does(deed, ["Lock", "RLock"]))
+    };
+    deeds.iter().any(|deed| does(deed, ["Unlock", "RUnlock"]) && !locks(&deed.place))
+}
+
 impl Walk for Held<'_, '_> {
     /// Whether the lock is held, and what was decided.
     type State = (bool, Decided);
@@ -286,6 +327,9 @@ impl Walk for Held<'_, '_> {
         self.conditions.step(&mut decided, step);
         if step == self.lock.at.step {
             return if *held { Passing::Found } else { Passing::On((true, decided)) };
+        }
+        if *held && Some(step) == self.next_turn {
+            return Passing::Found;
         }
         let settles = *held && {
             let known = self.settles.get(&step).copied();
@@ -333,6 +377,9 @@ fn tell(
     let (left, told) = match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => {
             (Some(first_line(scene, scene.span(Node::Stmt(stmt)))), "left with the lock held")
+        }
+        PathEnd::Step(step) if step != lock.at.step => {
+            (turn(scene, lock), "the next turn leaves it locked")
         }
         _ => (turn(scene, lock), "the next turn locks again"),
     };

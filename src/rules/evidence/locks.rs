@@ -1,0 +1,190 @@
+//! Which locks the functions of a package take, and where they are held.
+
+use rustc_hash::FxHashMap;
+
+use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
+use crate::index::{Callee, Def, FuncId, QualifiedName};
+use crate::rules::scene::{Scene, holds_any};
+use crate::rules::{FunctionCx, PackageCx};
+use crate::source::Location;
+use crate::summary::BodyId;
+use crate::syntax::{ExprId, ExprKind, Node};
+
+/// The functions of a package, those of tests left out, that have to do with locks or counters.
+pub(super) fn locking_scenes<'a>(package: &PackageCx<'a>) -> Vec<Scene<'a>> {
+    let funcs = &package.index.package(package.package).funcs;
+    funcs
+        .iter()
+        .filter_map(|func| {
+            let cx = FunctionCx { package: *package, func: func.id };
+            let test = package.index.is_in_test_file(func.id);
+            let speaks = !test && holds_any(&cx, &["Lock()", ".Wait()", ".Done()"]);
+            if speaks { Scene::new(cx) } else { None }
+        })
+        .collect()
+}
+
+/// A lock, or a counter: a field, or what a type embeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Object {
+    Field(Location),
+    Embedded(QualifiedName),
+}
+
+/// Which locks the functions of a package take.
+pub(super) struct Locks {
+    /// By function.
+    pub taken: FxHashMap<FuncId, Vec<Taken>>,
+    /// Whom a function calls, in which literal of it, and where.
+    pub calls: FxHashMap<FuncId, Vec<(FuncId, Option<ExprId>, ExprId)>>,
+}
+
+/// A lock that is taken.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    pub object: Object,
+    pub call: ExprId,
+    /// The literal that it is taken in.
+    pub literal: Option<ExprId>,
+    pub location: Location,
+    /// Whether it is shared with other readers.
+    pub reads: bool,
+}
+
+/// How many calls deep a lock is looked for.
+pub(super) const MAX_CALLS: u32 = 2;
+
+impl Locks {
+    pub fn of(scenes: &[Scene<'_>]) -> Locks {
+        let mut locks = Locks { taken: FxHashMap::default(), calls: FxHashMap::default() };
+        for scene in scenes {
+            let func = scene.cx.func;
+            for &node in scene.nodes.iter() {
+                let Node::Expr(call) = node else { continue };
+                let ExprKind::Call { .. } = scene.file.expr(call).kind else { continue };
+                if let Some(taken) = taken(scene, call) {
+                    locks.taken.entry(func).or_default().push(taken);
+                } else if let Callee::Func(callee) = scene.info.callee(call)
+                    && scene.go_of(call).is_none()
+                {
+                    let literal = scene.literal_around(node);
+                    locks.calls.entry(func).or_default().push((*callee, literal, call));
+                }
+            }
+        }
+        locks
+    }
+
+    /// Where a function takes a lock, on its first step with it.
+    pub fn takes(&self, func: FuncId, object: Object, reads: bool, depth: u32) -> Option<Location> {
+        let own = self.taken.get(&func).and_then(|all| {
+            all.iter().find(|taken| {
+                taken.object == object && taken.literal.is_none() && !(reads && taken.reads)
+            })
+        });
+        if let Some(own) = own {
+            return Some(own.location);
+        }
+        let depth = depth.checked_sub(1)?;
+        self.calls
+            .get(&func)?
+            .iter()
+            .filter(|(callee, literal, _)| *callee != func && literal.is_none())
+            .find_map(|(callee, _, _)| self.takes(*callee, object, reads, depth))
+    }
+}
+
+/// A call of `Lock` or `RLock`.
+pub(super) fn taken(scene: &Scene<'_>, call: ExprId) -> Option<Taken> {
+    let (base, name) = scene.method_call(call)?;
+    let reads = match name.name.as_str() {
+        "Lock" => false,
+        "RLock" => true,
+        _ => return None,
+    };
+    if scene.is_deferred(call) || scene.go_of(call).is_some() || !scene.args(call).is_empty() {
+        return None;
+    }
+    Some(Taken {
+        object: object(scene, base)?,
+        call,
+        literal: scene.literal_around(Node::Expr(call)),
+        location: scene.cx.location(scene.span(Node::Expr(call))),
+        reads,
+    })
+}
+
+/// What `x` of `x.Lock()` or `x.Wait()` is.
+pub(super) fn object(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
+    let base = scene.file.unparen(base);
+    if let Def::Field(selection) = scene.info.resolve(base) {
+        return selection.location.map(Object::Field);
+    }
+    let ty = scene.info.type_of(base).strip_pointer();
+    let named = ty.named().map(|named| named.qualified())?;
+    let own = named.path == scene.cx.index().package(scene.cx.package.package).path;
+    own.then_some(Object::Embedded(named))
+}
+
+/// The locks that are held on every way to a step, by the step that takes them.
+pub(super) fn held_at(
+    scene: &Scene<'_>,
+    locks: &Locks,
+    literal: Option<ExprId>,
+    cfg: &Cfg,
+    at: StepId,
+) -> Vec<Taken> {
+    let all = locks.taken.get(&scene.cx.func).map_or(&[][..], Vec::as_slice);
+    all.iter()
+        .filter(|taken| taken.literal == literal)
+        .filter(|taken| {
+            let Some(step) = cfg.step_of_expr(taken.call) else { return false };
+            cfg.dominates(step, at) && keeps(scene, cfg, taken, step, at)
+        })
+        .copied()
+        .collect()
+}
+
+/// Whether a lock is still held at a step, whatever way leads there from where it is taken.
+fn keeps(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, from: StepId, to: StepId) -> bool {
+    struct Unlocked<'u> {
+        to: StepId,
+        unlocks: &'u [StepId],
+        lock: StepId,
+    }
+    impl Walk for Unlocked<'_> {
+        /// Whether it was given back.
+        type State = bool;
+        fn step(&mut self, given: &bool, step: StepId) -> Passing<bool> {
+            match step {
+                step if step == self.to && *given => Passing::Found,
+                step if step == self.lock => Passing::Drop,
+                step => Passing::On(*given || self.unlocks.contains(&step)),
+            }
+        }
+        fn exit(&mut self, _: &bool, _: Exit) -> bool {
+            false
+        }
+    }
+    let unlocks: Vec<StepId> = cfg
+        .steps()
+        .filter(|&step| {
+            let Step::Call(call) = cfg.step(step) else { return false };
+            scene.method_call(call).is_some_and(|(base, name)| {
+                matches!(name.name.as_str(), "Unlock" | "RUnlock")
+                    && object(scene, base).is_none_or(|object| object == taken.object)
+            })
+        })
+        .collect();
+    let mut walk = Unlocked { to, unlocks: &unlocks, lock: from };
+    cfg.search(Start::After(from), false, &mut walk).is_empty()
+}
+
+/// The body of a literal of a function, or its own.
+pub(super) fn body_of(scene: &Scene<'_>, literal: Option<ExprId>) -> Option<BodyId> {
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    match literal {
+        None => Some(BodyId::OWN),
+        Some(literal) => read.function.body_of_literal(literal),
+    }
+}

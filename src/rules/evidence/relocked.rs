@@ -1,0 +1,212 @@
+//! A method that locks what its caller holds.
+//!
+//! Evidence: a function holds a lock of `sync` that it reaches through a variable, on every way to
+//! a call; what it calls is a method of the same variable, and before all else, whatever its
+//! arguments are, locks the same field of its receiver. Two readers wait for each other only if a
+//! writer comes in between: then the package has to have one.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::index::{Def, LocalId, LocalKind};
+use crate::rules::PackageCx;
+use crate::rules::conditions::locals_in;
+use crate::rules::evidence::left_locked::{reaches_without, root_variable};
+use crate::rules::evidence::locks::{Locks, Taken, body_of, held_at, locking_scenes, object};
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::Scene;
+use crate::summary::{Function, Read};
+use crate::syntax::{ExprId, Node};
+
+/// Reports the locks that are taken again.
+pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let scenes = locking_scenes(package);
+    if scenes.is_empty() {
+        return;
+    }
+    let locks = Locks::of(&scenes);
+    let first: Vec<Option<First>> = scenes.iter().map(|scene| First::of(scene, &locks)).collect();
+    for caller in &scenes {
+        for &(callee, literal, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
+            let place = scenes.iter().position(|scene| scene.cx.func == callee);
+            let known = place.and_then(|place| Some((&scenes[place], first[place].as_ref()?)));
+            let Some((callee, first)) = known else { continue };
+            if caller.is_deferred(call) {
+                continue;
+            }
+            if let Some(held) = held(caller, &locks, literal, call, first)
+                && (!held.reads || !first.lock.reads || has_writer(&locks, &held))
+            {
+                findings.push(tell(caller, callee, call, &held, &first.lock));
+            }
+        }
+    }
+}
+
+/// The lock of its receiver that a method takes before all else.
+struct First {
+    lock: Taken,
+    /// The fields from the receiver to the lock, as they are written: `.mu`.
+    path: String,
+}
+
+impl First {
+    fn of(scene: &Scene<'_>, locks: &Locks) -> Option<First> {
+        let receiver = scene
+            .info
+            .locals()
+            .iter()
+            .position(|local| local.owner.is_none() && local.kind == LocalKind::Receiver)?;
+        let receiver = LocalId(receiver as u32);
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        let cfg = &read.function.body(body_of(scene, None)?).cfg;
+        let all = locks.taken.get(&scene.cx.func)?;
+        all.iter().filter(|taken| taken.literal.is_none()).find_map(|taken| {
+            let base = base_of(scene, taken)?;
+            let step = cfg.step_of_expr(taken.call)?;
+            let own = root_variable(scene, base) == Some(Some(receiver));
+            let path = fields(scene, base)?;
+            (own && read.function.definitions_of(receiver).count() == 1
+                && is_first(&read, cfg, step, receiver)
+                && !gives_back_before(scene, cfg, taken, step))
+            .then_some(First { lock: *taken, path })
+        })
+    }
+}
+
+/// What is locked, if it is a lock of `sync`.
+fn base_of(scene: &Scene<'_>, taken: &Taken) -> Option<ExprId> {
+    let (base, _) = scene.method_call(taken.call)?;
+    let ty = scene.info.type_of(base).strip_pointer();
+    let direct = ty.is_named("sync", "Mutex") || ty.is_named("sync", "RWMutex");
+    let promoted = || {
+        let callee = scene.info.callee(taken.call).qualified(scene.cx.index());
+        callee.is_some_and(|name| name.path.as_str() == "sync")
+    };
+    (direct || promoted()).then_some(base)
+}
+
+/// The selectors after the variable at the root of an expression, as they are written.
+fn fields(scene: &Scene<'_>, base: ExprId) -> Option<String> {
+    let text = scene.text(base);
+    match text.find('.') {
+        None => Some(String::new()),
+        Some(at) => text.get(at..).map(str::to_owned),
+    }
+}
+
+/// Whether every way through the method passes the lock, but for those on which there is no
+/// receiver.
+fn is_first(read: &Read<'_>, cfg: &Cfg, lock: StepId, receiver: LocalId) -> bool {
+    struct Without<'w, 'a> {
+        function: &'w Function<'a>,
+        lock: StepId,
+        receiver: LocalId,
+    }
+    impl Walk for Without<'_, '_> {
+        type State = ();
+        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+            if step == self.lock { Passing::Drop } else { Passing::On(()) }
+        }
+        fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+            let EdgeKind::True(asked) = edge.kind else { return Some(()) };
+            let file = self.function.file;
+            let compares = file.descendants(Node::Expr(asked)).any(|node| match node {
+                Node::Expr(expr) => matches!(self.function.info.resolve(expr), Def::Nil),
+                _ => false,
+            });
+            let own = locals_in(self.function, Node::Expr(asked)) == [self.receiver];
+            let plain = file.descendants(Node::Expr(asked)).count() == 3;
+            (!(compares && own && plain)).then_some(())
+        }
+        fn passes_missing(&self) -> bool {
+            true
+        }
+        fn exit(&mut self, (): &(), _: Exit) -> bool {
+            true
+        }
+    }
+    let mut walk = Without { function: &read.function, lock, receiver };
+    cfg.search(Start::Entry, (), &mut walk).is_empty()
+}
+
+/// Whether the method first gives back what it locks: it is called with the lock held.
+fn gives_back_before(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) -> bool {
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(call) = node else { return false };
+        let unlocks = scene.method_call(call).is_some_and(|(base, name)| {
+            matches!(name.name.as_str(), "Unlock" | "RUnlock")
+                && object(scene, base) == Some(taken.object)
+                && !scene.is_deferred(call)
+        });
+        unlocks
+            && cfg
+                .step_of_expr(call)
+                .is_some_and(|unlock| reaches_without(cfg, unlock, &|step| step == lock))
+    })
+}
+
+/// The lock that a caller holds at a call of a method that takes it again.
+fn held(
+    caller: &Scene<'_>,
+    locks: &Locks,
+    literal: Option<ExprId>,
+    call: ExprId,
+    first: &First,
+) -> Option<Taken> {
+    let own = locks.taken.get(&caller.cx.func)?;
+    own.iter().find(|taken| taken.object == first.lock.object)?;
+    let (base, _) = caller.method_call(call)?;
+    let read = caller.cx.summaries().read(caller.cx.func)?;
+    let cfg = &read.function.body(body_of(caller, literal)?).cfg;
+    let at = cfg.step_of_expr(call)?;
+    let variable = root_variable(caller, base)?;
+    let once = variable.is_none_or(|variable| read.function.definitions_of(variable).count() == 1);
+    let wanted = caller.text(base) + &first.path;
+    held_at(caller, locks, literal, cfg, at).into_iter().find(|taken| {
+        once && taken.object == first.lock.object
+            && base_of(caller, taken).is_some_and(|base| caller.text(base) == wanted)
+    })
+}
+
+/// Whether a function of the package locks for writing.
+fn has_writer(locks: &Locks, lock: &Taken) -> bool {
+    locks.taken.values().flatten().any(|taken| taken.object == lock.object && !taken.reads)
+}
+
+/// What is locked, as it is written.
+fn locked(scene: &Scene<'_>, lock: &Taken) -> String {
+    scene.method_call(lock.call).map_or_else(String::new, |(base, _)| scene.text(base))
+}
+
+fn tell(
+    caller: &Scene<'_>,
+    callee: &Scene<'_>,
+    call: ExprId,
+    held: &Taken,
+    again: &Taken,
+) -> Finding {
+    let name = locked(callee, again);
+    let span = callee.span(Node::Expr(again.call));
+    let how = match held.reads && again.reads {
+        true => "it already holds for reading, while a writer waits",
+        false => "it already holds",
+    };
+    let (waiter, holder) = (callee.name.name, caller.name.name);
+    let message = format!("`{waiter}` waits for `{name}`, which {how}: `{holder}` has locked it");
+    let mut finding = callee.cx.finding(span, "stays here", message);
+    finding.confidence = confidence(callee);
+    finding.labels.push(Label {
+        location: held.location,
+        role: Role::Context,
+        message: format!("`{}` is locked here", locked(caller, held)),
+    });
+    finding.labels.push(Label {
+        location: caller.cx.location(first_line(caller, caller.span(Node::Expr(call)))),
+        role: Role::Context,
+        message: format!("`{}` is called with the lock held", callee.name.name),
+    });
+    finding.why =
+        "a lock does not know who holds it: the same goroutine waits for itself".to_owned();
+    finding.help = "give it back before the call, or call a variant that does not lock".to_owned();
+    finding
+}
