@@ -31,6 +31,7 @@ mod token;
 mod traffic;
 mod unanswered;
 mod under_lock;
+mod unreplied;
 mod unserved;
 mod unshared;
 
@@ -97,6 +98,7 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     let groups = Groups::of(package);
     skipped::check(&groups, false, findings);
     unanswered::check(&groups, findings);
+    unreplied::check(&groups, findings);
 }
 
 /// Locks that are taken again by who holds them.

@@ -189,7 +189,7 @@ fn drains_at_end(scene: &Scene<'_>, cfg: &Cfg, group: &Group, op: &Op) -> bool {
 }
 
 /// The variables that a receive binds: what is received, and whether there was anything.
-fn bound(scene: &Scene<'_>, op: &Op) -> (Option<LocalId>, Option<LocalId>) {
+pub(super) fn bound(scene: &Scene<'_>, op: &Op) -> (Option<LocalId>, Option<LocalId>) {
     match op.node {
         Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
             StmtKind::Range { key, .. } => (key.and_then(|key| scene.local(key)), None),

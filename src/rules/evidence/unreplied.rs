@@ -1,0 +1,187 @@
+//! A request that the loop which serves it forgets to answer on one way round.
+//!
+//! Evidence: who asks makes a channel for the answer, sends it along in a request, and waits for
+//! nothing else but the end of the whole service; one body receives the requests and sends all the
+//! answers; a way leads from the receive of a request to the next one that passes no answer, and
+//! the request is in no other hands by then.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Edge, Exit, Passing, Path, Start, Step, StepId, Walk};
+use crate::index::{LocalId, LocalKind};
+use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::evidence::consumer::bound;
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::left_locked::root_variable;
+use crate::rules::evidence::locks::body_of;
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::Scene;
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+
+/// Reports the requests that are not answered on every way.
+pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
+    for group in groups.all().iter().filter(|group| !group.open) {
+        findings.extend(check_group(groups, group));
+    }
+}
+
+fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
+    let wait = group.ops.iter().find(|op| is_wait(groups, group, op))?;
+    let receives = group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range));
+    let mut receives = receives.filter(|op| op.scene != wait.scene);
+    let answers: Vec<&Op> =
+        group.ops.iter().filter(|op| matches!(op.act, Act::Send | Act::Close)).collect();
+    let (&answer, rest) = answers.split_first()?;
+    let alone = receives.next().is_none()
+        && answer.scene != wait.scene
+        && rest.iter().all(|other| other.same_body(answer))
+        && !group.ops.iter().any(|op| op.act == Act::Notify);
+    if !alone {
+        return None;
+    }
+    let scene = &groups.scenes[answer.scene];
+    let request = root_variable(scene, answer.channel)??;
+    let same = |op: &&Op| root_variable(scene, op.channel) == Some(Some(request));
+    let served = groups.all().iter().flat_map(|group| &group.ops).find(|op| {
+        matches!(op.act, Act::Receive | Act::Range)
+            && op.same_body(answer)
+            && bound(scene, op).0 == Some(request)
+    })?;
+    if !answers.iter().all(same) || !only_answered(scene, request, &answers) {
+        return None;
+    }
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    if read.function.definitions_of(request).count() != 1 {
+        return None;
+    }
+    let body = body_of(scene, served.literal)?;
+    let cfg = &read.function.body(body).cfg;
+    let step_of = |op: &Op| match op.node {
+        Node::Stmt(stmt) if op.act == Act::Range => cfg.step_of_stmt(stmt),
+        node => scene.step_of(cfg, node),
+    };
+    let start = step_of(served)?;
+    let conditions = Conditions::new(&read.function, body);
+    let answered: Vec<StepId> = answers.iter().map(|op| step_of(op)).collect::<Option<_>>()?;
+    let mut walk = Round { start, answered: &answered, conditions: &conditions };
+    let paths = cfg.search(Start::After(start), Vec::new(), &mut walk);
+    Some(tell(groups, wait, served, answer, paths.first()?))
+}
+
+/// Whether a receive waits for the answer of one request: where its channel is made, and beside
+/// nothing but what ends with what the method belongs to.
+fn is_wait(groups: &Groups<'_>, group: &Group, op: &Op) -> bool {
+    let scene = &groups.scenes[op.scene];
+    let made = group.ops.iter().any(|make| matches!(make.act, Act::Make(_)) && make.same_body(op));
+    let Some((select, place)) = op.select else { return op.act == Act::Receive && made };
+    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
+    let of_receiver = |expr: ExprId| {
+        let at = match scene.method_call(expr) {
+            Some((base, _)) => base,
+            None => expr,
+        };
+        matches!(scene.file.expr(scene.file.unparen(at)).kind, ExprKind::Selector { .. })
+            && root_variable(scene, at)
+                .flatten()
+                .is_some_and(|root| scene.info.local(root).kind == LocalKind::Receiver)
+    };
+    let mut others = clauses.iter().enumerate().filter(|(index, _)| *index as u32 != place);
+    op.act == Act::Receive
+        && made
+        && others.all(|(_, clause)| {
+            let received = clause.comm.and_then(|comm| Step::Comm(comm).received_from(scene.file));
+            received.is_some_and(of_receiver)
+        })
+}
+
+/// Whether a request is only looked at and answered: nobody else gets it or its channel.
+fn only_answered(scene: &Scene<'_>, request: LocalId, answers: &[&Op]) -> bool {
+    let is_answer = |expr: ExprId| answers.iter().any(|op| op.channel == expr);
+    let field = answers.iter().find_map(|op| match scene.file.expr(op.channel).kind {
+        ExprKind::Selector { name, .. } => Some(name.name),
+        _ => None,
+    });
+    scene.uses(request).all(|usage| {
+        let Some(Node::Expr(around)) = scene.parent(Node::Expr(usage)) else {
+            return is_answer(usage) || is_bound(scene, usage);
+        };
+        match scene.file.expr(around).kind {
+            ExprKind::Selector { name, .. } => {
+                is_answer(around) || field.is_some_and(|field| name.name != field)
+            }
+            _ => is_answer(usage),
+        }
+    })
+}
+
+/// Whether an identifier is where the request is bound.
+fn is_bound(scene: &Scene<'_>, usage: ExprId) -> bool {
+    match scene.parent(Node::Expr(usage)) {
+        Some(Node::Stmt(stmt)) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Define { left, .. } => left.contains(&usage),
+            StmtKind::Range { key, .. } => *key == Some(usage),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Looks for a way round to the next request that passes no answer.
+struct Round<'r> {
+    start: StepId,
+    answered: &'r [StepId],
+    conditions: &'r Conditions,
+}
+
+impl Walk for Round<'_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        if step == self.start {
+            return Passing::Found;
+        }
+        if self.answered.contains(&step) {
+            return Passing::Drop;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let mut next = decided.clone();
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
+        false
+    }
+}
+
+fn tell(groups: &Groups<'_>, wait: &Op, served: &Op, answer: &Op, path: &Path<Decided>) -> Finding {
+    let (server, asker) = (&groups.scenes[served.scene], &groups.scenes[wait.scene]);
+    let message = format!(
+        "a request that is received here may get no answer on `{}`, and `{}` waits for it",
+        server.text(answer.channel),
+        asker.name.name
+    );
+    let span = first_line(server, served.span(server));
+    let mut finding = server.cx.finding(span, "not answered on every way", message);
+    finding.confidence = confidence(server);
+    let label = |scene: &Scene<'_>, node: Node, role: Role, message: String| Label {
+        location: scene.cx.location(first_line(scene, scene.span(node))),
+        role,
+        message,
+    };
+    let told = format!("`{}` waits here", asker.name.name);
+    finding.labels.push(label(asker, wait.node, Role::Stuck, told));
+    if let Some(asked) = path.decisions().filter_map(condition).next_back() {
+        let told = "decided here on the way that gives no answer".to_owned();
+        finding.labels.push(label(server, Node::Expr(asked), Role::Condition, told));
+    }
+    let told = "other ways answer".to_owned();
+    finding.labels.push(label(server, answer.node, Role::Context, told));
+    finding.why = "nobody else has the channel that was sent along with the request".to_owned();
+    finding.help =
+        "answer on every way, if only with a zero value, or close the channel".to_owned();
+    finding
+}
