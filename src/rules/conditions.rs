@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::flow::{BlockId, Cfg, Edge, EdgeKind, StepId};
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId};
 use crate::summary::{BodyId, Function};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, UnaryOp};
@@ -123,6 +123,42 @@ impl Conditions {
                 true
             }
         }
+    }
+}
+
+/// Looks for a way to a step past none of some others, on which conditions that go together are
+/// answered alike.
+pub struct Way<'w> {
+    /// The conditions of the body.
+    pub conditions: &'w Conditions,
+    /// Whether a step is one that is looked for.
+    pub to: &'w dyn Fn(StepId) -> bool,
+    /// Whether a way that passes a step is of no interest.
+    pub settled: &'w dyn Fn(StepId) -> bool,
+}
+
+impl Walk for Way<'_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        if (self.to)(step) {
+            return Passing::Found;
+        }
+        if (self.settled)(step) {
+            return Passing::Drop;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let mut next = decided.clone();
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
+        false
     }
 }
 

@@ -5,8 +5,8 @@
 //! says that the timer was not running, and no tick is left to be received.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Edge, Exit, Passing, Start, Step, StepId, Walk};
-use crate::rules::conditions::{Conditions, Decided};
+use crate::flow::{Start, Step};
+use crate::rules::conditions::{Conditions, Way};
 use crate::rules::evidence::confidence;
 use crate::rules::scene::Scene;
 use crate::summary::{BodyId, Read};
@@ -51,7 +51,11 @@ fn check_drain(scene: &Scene<'_>, read: &Read<'_>, stmt: StmtId) -> Option<Findi
     let taken = cfg.steps().filter(|&step| step != drain && step != stop).find(|&step| {
         let takes = is_tick(scene, cfg.step(step), &text)
             || is_method(scene, cfg.step(step), &text, &["Stop"]);
-        let mut walk = Unset { scene, cfg, text: &text, drain, conditions: &conditions };
+        let mut walk = Way {
+            conditions: &conditions,
+            to: &|step| step == drain,
+            settled: &|step| sets(scene, cfg.step(step), &text),
+        };
         takes && !cfg.search(Start::After(step), Vec::new(), &mut walk).is_empty()
     })?;
     let taken = cfg.step(taken).span(scene.file);
@@ -110,55 +114,18 @@ fn is_method(scene: &Scene<'_>, step: Step, timer: &str, names: &[&str]) -> bool
     })
 }
 
-/// Looks for a way to the drain on which the timer is not set again.
-struct Unset<'u, 'a> {
-    scene: &'u Scene<'a>,
-    cfg: &'u Cfg,
-    text: &'u str,
-    drain: StepId,
-    conditions: &'u Conditions,
-}
-
-impl Unset<'_, '_> {
-    fn sets(&self, step: Step) -> bool {
-        if is_method(self.scene, step, self.text, &["Reset"]) {
-            return true;
-        }
-        let names =
-            |targets: &[ExprId]| targets.iter().any(|&target| self.scene.text(target) == self.text);
-        match step {
-            Step::Assign(stmt) => match &self.scene.file.stmt(stmt).kind {
-                StmtKind::Assign { left, .. } | StmtKind::Define { left, .. } => names(left),
-                _ => false,
-            },
-            // What it is given to may set it.
-            Step::Call(call) => names(self.scene.args(call)),
+/// Whether a step sets a timer again, or gives it to somebody who may.
+fn sets(scene: &Scene<'_>, step: Step, timer: &str) -> bool {
+    if is_method(scene, step, timer, &["Reset"]) {
+        return true;
+    }
+    let names = |targets: &[ExprId]| targets.iter().any(|&target| scene.text(target) == timer);
+    match step {
+        Step::Assign(stmt) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Assign { left, .. } | StmtKind::Define { left, .. } => names(left),
             _ => false,
-        }
-    }
-}
-
-impl Walk for Unset<'_, '_> {
-    type State = Decided;
-
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        if step == self.drain {
-            return Passing::Found;
-        }
-        if self.sets(self.cfg.step(step)) {
-            return Passing::Drop;
-        }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
-    }
-
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
-    }
-
-    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
-        false
+        },
+        Step::Call(call) => names(scene.args(call)),
+        _ => false,
     }
 }

@@ -6,12 +6,12 @@
 //! the variable.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Edge, Exit, Passing, Path, Start, Step, StepId, Walk};
+use crate::flow::{Path, Start, Step};
 use crate::index::{Builtin, Callee, LocalId};
-use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, Way, condition};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::summary::{At, BodyId, Function, Source};
+use crate::summary::{At, Function, Source};
 use crate::syntax::{ExprId, Node, StmtId, StmtKind};
 
 /// Reports the receives of the function that wait for a second value.
@@ -29,7 +29,11 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
             }
             let Some(cleared) = cleared_elsewhere(scene, local) else { continue };
             let conditions = Conditions::new(function, body);
-            let mut walk = Again { function, body, local, receive: step, conditions: &conditions };
+            let mut walk = Way {
+                conditions: &conditions,
+                to: &|other| other == step,
+                settled: &|step| function.defines(At { body, step }, local),
+            };
             if let Some(path) = cfg.search(Start::After(step), Vec::new(), &mut walk).first() {
                 findings.push(finding(scene, receive, channel, cleared, path));
             }
@@ -82,40 +86,6 @@ fn cleared_elsewhere(scene: &Scene<'_>, channel: LocalId) -> Option<StmtId> {
             })
         })
     })
-}
-
-/// Looks for a way from a receive to itself on which the variable stays as it is.
-struct Again<'w, 'a> {
-    function: &'w Function<'a>,
-    body: BodyId,
-    local: LocalId,
-    receive: StepId,
-    conditions: &'w Conditions,
-}
-
-impl Walk for Again<'_, '_> {
-    type State = Decided;
-
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        if step == self.receive {
-            return Passing::Found;
-        }
-        if self.function.defines(At { body: self.body, step }, self.local) {
-            return Passing::Drop;
-        }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
-    }
-
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut decided = decided.clone();
-        self.conditions.edge(&mut decided, edge).then_some(decided)
-    }
-
-    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
-        false
-    }
 }
 
 fn finding(

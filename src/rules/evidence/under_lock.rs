@@ -161,6 +161,31 @@ fn needs_before(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Op
     started.then(|| locked_before(scene, cfg, end, locks, lock, MAX_CALLS, &|_| false)).flatten()
 }
 
+/// Where a step takes a lock that is held elsewhere, itself or in a function that it calls; `apart` are
+/// functions that are left out.
+fn taken_at(
+    scene: &Scene<'_>,
+    step: Step,
+    locks: &Locks,
+    lock: &Taken,
+    depth: u32,
+    apart: &dyn Fn(FuncId) -> bool,
+) -> Option<Location> {
+    let Step::Call(call) = step else { return None };
+    let location = match taken(scene, call) {
+        Some(own) => {
+            (own.object == lock.object && !(own.reads && lock.reads)).then_some(own.location)
+        }
+        None => match scene.info.callee(call) {
+            Callee::Func(func) if !apart(*func) => {
+                locks.takes(*func, lock.object, lock.reads, depth)
+            }
+            _ => None,
+        },
+    };
+    location.filter(|needs| *needs != lock.location)
+}
+
 /// Where a body takes a lock on a way to a step, or after it if the step is a `defer`; `apart` are
 /// functions that are left out.
 fn locked_before(
@@ -174,19 +199,7 @@ fn locked_before(
 ) -> Option<Location> {
     let deferred = matches!(cfg.step(end), Step::Defer(_));
     cfg.steps().find_map(|step| {
-        let Step::Call(call) = cfg.step(step) else { return None };
-        let location = match taken(scene, call) {
-            Some(own) => {
-                (own.object == lock.object && !(own.reads && lock.reads)).then_some(own.location)
-            }
-            None => match scene.info.callee(call) {
-                Callee::Func(func) if !apart(*func) => {
-                    locks.takes(*func, lock.object, lock.reads, depth)
-                }
-                _ => None,
-            },
-        }
-        .filter(|needs| *needs != lock.location)?;
+        let location = taken_at(scene, cfg.step(step), locks, lock, depth, apart)?;
         let before = if deferred { cfg.reaches(end, step) } else { cfg.reaches(step, end) };
         before.then_some(location)
     })
@@ -205,17 +218,7 @@ fn needs_between(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> O
         return None;
     }
     cfg.steps().find_map(|step| {
-        let Step::Call(call) = cfg.step(step) else { return None };
-        let location = match taken(scene, call) {
-            Some(own) => {
-                (own.object == lock.object && !(own.reads && lock.reads)).then_some(own.location)
-            }
-            None => match scene.info.callee(call) {
-                Callee::Func(func) => locks.takes(*func, lock.object, lock.reads, MAX_CALLS),
-                _ => None,
-            },
-        }
-        .filter(|needs| *needs != lock.location)?;
+        let location = taken_at(scene, cfg.step(step), locks, lock, MAX_CALLS, &|_| false)?;
         (cfg.reaches(receive, step) && cfg.reaches(step, receive)).then_some(location)
     })
 }

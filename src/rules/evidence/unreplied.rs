@@ -6,9 +6,9 @@
 //! the request is in no other hands by then.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Edge, Exit, Passing, Path, Start, Step, StepId, Walk};
+use crate::flow::{Path, Start, Step, StepId};
 use crate::index::{LocalId, LocalKind};
-use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, Way, condition};
 use crate::rules::evidence::consumer::bound;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
@@ -62,7 +62,11 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let start = step_of(served)?;
     let conditions = Conditions::new(&read.function, body);
     let answered: Vec<StepId> = answers.iter().map(|op| step_of(op)).collect::<Option<_>>()?;
-    let mut walk = Round { start, answered: &answered, conditions: &conditions };
+    let mut walk = Way {
+        conditions: &conditions,
+        to: &|step| step == start,
+        settled: &|step| answered.contains(&step),
+    };
     let paths = cfg.search(Start::After(start), Vec::new(), &mut walk);
     Some(tell(groups, wait, served, answer, paths.first()?))
 }
@@ -122,38 +126,6 @@ fn is_bound(scene: &Scene<'_>, usage: ExprId) -> bool {
             _ => false,
         },
         _ => false,
-    }
-}
-
-/// Looks for a way round to the next request that passes no answer.
-struct Round<'r> {
-    start: StepId,
-    answered: &'r [StepId],
-    conditions: &'r Conditions,
-}
-
-impl Walk for Round<'_> {
-    type State = Decided;
-
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        if step == self.start {
-            return Passing::Found;
-        }
-        if self.answered.contains(&step) {
-            return Passing::Drop;
-        }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
-    }
-
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
-    }
-
-    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
-        false
     }
 }
 

@@ -5,8 +5,8 @@
 //! or captured, so that nobody can receive.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Edge, Exit, Passing, Start, Step, StepId, Walk};
-use crate::rules::conditions::{Conditions, Decided};
+use crate::flow::{Start, Step, StepId};
+use crate::rules::conditions::{Conditions, Way};
 use crate::rules::evidence::traffic::{Made, body_of, made_channels};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
@@ -48,7 +48,11 @@ fn check_channel(scene: &Scene<'_>, read: &Read<'_>, made: Made) -> Option<Findi
         }
     }
     let conditions = Conditions::new(function, made.at.body);
-    let mut walk = Alone { sends: &sends, others: &others, conditions: &conditions };
+    let mut walk = Way {
+        conditions: &conditions,
+        to: &|step| sends.contains(&step) && !others.contains(&step),
+        settled: &|step| others.contains(&step),
+    };
     let paths = cfg.search(Start::After(made.at.step), Vec::new(), &mut walk);
     let crate::flow::PathEnd::Step(send) = paths.first()?.end else { return None };
     // A loop that may not turn once has shared it as far as anybody knows.
@@ -77,36 +81,4 @@ fn check_channel(scene: &Scene<'_>, read: &Read<'_>, made: Made) -> Option<Findi
     finding.why = format!("`{name}` is given to others only after this send");
     finding.help = "give the channel room: `make(..., 1)`".to_owned();
     Some(finding)
-}
-
-/// Looks for a way to a send on which the channel is named nowhere else.
-struct Alone<'w> {
-    sends: &'w [StepId],
-    others: &'w [StepId],
-    conditions: &'w Conditions,
-}
-
-impl Walk for Alone<'_> {
-    type State = Decided;
-
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        if self.others.contains(&step) {
-            return Passing::Drop;
-        }
-        if self.sends.contains(&step) {
-            return Passing::Found;
-        }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
-    }
-
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
-    }
-
-    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
-        false
-    }
 }
