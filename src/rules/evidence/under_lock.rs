@@ -102,7 +102,8 @@ fn check_group<'a>(
     if group.open || full.peek().is_none() {
         return;
     }
-    let unbuffered = full.all(|size| size == Some(0));
+    // Room whose size is computed may all be taken.
+    let roomy = full.any(|size| size.is_some_and(|size| size > 0));
     let with = |acts: &[Act]| -> Vec<&Op> {
         group.ops.iter().filter(|op| acts.contains(&op.act)).collect()
     };
@@ -110,7 +111,7 @@ fn check_group<'a>(
     let senders = with(&[Act::Send, Act::Close]);
     for wait in group.ops.iter().filter(|op| op.select.is_none()) {
         let (others, who) = match wait.act {
-            Act::Send if unbuffered => (&receivers, "its receiver"),
+            Act::Send if !roomy => (&receivers, "its receiver"),
             Act::Receive => (&senders, "who ends this"),
             _ => continue,
         };
