@@ -102,8 +102,10 @@ fn check_group<'a>(
     if group.open || full.peek().is_none() {
         return;
     }
+    let sizes: Vec<Option<u64>> = full.collect();
+    let unbuffered = sizes.iter().all(|&size| size == Some(0));
     // Room whose size is computed may all be taken.
-    let roomy = full.any(|size| size.is_some_and(|size| size > 0));
+    let roomy = sizes.iter().any(|size| size.is_some_and(|size| size > 0));
     let with = |acts: &[Act]| -> Vec<&Op> {
         group.ops.iter().filter(|op| acts.contains(&op.act)).collect()
     };
@@ -119,6 +121,10 @@ fn check_group<'a>(
             continue;
         }
         for held in held_around(groups, scenes, locks, wait).unwrap_or_default() {
+            // Of a caller that is far away nobody knows how much room it leaves.
+            if held.caller.is_some() && wait.act == Act::Send && !unbuffered {
+                continue;
+            }
             let needs = |op: &&Op| match wait.act {
                 Act::Send => needs_between(groups, op, locks, &held.lock),
                 _ => needs_before(groups, op, locks, &held.lock),
