@@ -4,14 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use crate::project::PackageId;
 use crate::source::Location;
-use crate::syntax::{Body, ConstSpec, DeclId, DeclKind, File, FuncDecl, TypeSpec};
+use crate::syntax::{Body, ConstSpec, DeclId, DeclKind, ExprId, File, FuncDecl, TypeSpec};
 
 use super::check::Checker;
 use super::package::{Object, ObjectKind};
 use super::query::{self, Outcome, Question};
 use super::subst::Substitution;
 use super::{
-    BodyInfo, Constant, DeclRef, FuncId, Index, LocalKind, Named, ObjectId, Signature, Type,
+    BodyInfo, Constant, DeclRef, Def, FuncId, Index, LocalKind, Named, ObjectId, Signature, Type,
     TypeDecl, TypeParam, universe,
 };
 
@@ -123,6 +123,18 @@ impl Index<'_> {
     pub fn is_signal(&self, ty: &Type) -> bool {
         let Type::Chan(_, element) = self.underlying(ty) else { return false };
         matches!(self.underlying(&element), Type::Struct(fields) if fields.fields.is_empty())
+    }
+
+    /// The function or method of the module that an expression of a body names, called or not.
+    pub fn func_named(&self, body: &BodyInfo, expr: ExprId) -> Option<FuncId> {
+        match body.resolve(expr) {
+            Def::Method(method, _) => Some(*method),
+            Def::Global(object) => match self.object(*object).kind {
+                ObjectKind::Func(func) => Some(func),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The constraint of a type parameter, an interface.

@@ -36,7 +36,7 @@ mod unserved;
 mod unshared;
 
 use crate::diagnostic::{Confidence, Finding};
-use crate::index::{Callee, Def, ObjectKind};
+use crate::index::Callee;
 use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, holds_any, is_beside_tests};
@@ -45,6 +45,7 @@ use crate::source::Span;
 use crate::syntax::Node;
 
 pub(super) use groups::{Channels, read_in};
+pub(super) use locks::Locks;
 
 /// A form of evidence: what it finds in a package.
 pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
@@ -164,12 +165,7 @@ fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
         let Some(scene) = Scene::new(caller) else { return false };
         for &node in scene.nodes.iter() {
             let Node::Expr(expr) = node else { continue };
-            let named = match scene.info.resolve(expr) {
-                Def::Global(object) => cx.index().object(*object).kind == ObjectKind::Func(cx.func),
-                Def::Method(func, _) => *func == cx.func,
-                _ => false,
-            };
-            if !named {
+            if cx.index().func_named(scene.info, expr) != Some(cx.func) {
                 continue;
             }
             let direct = match scene.parent(node) {

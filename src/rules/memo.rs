@@ -2,13 +2,13 @@
 //!
 //! It changes no answer: each of these is a function of the package alone.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
 use crate::index::FuncId;
-use crate::rules::chain;
-use crate::rules::evidence::Channels;
+use crate::rules::evidence::{Channels, Locks};
+use crate::rules::{chain, locked};
 use crate::syntax::{Node, Parents};
 
 /// The nodes of a declaration in order of source, and what stands around each.
@@ -19,28 +19,29 @@ pub type Tree = (Arc<[Node]>, Arc<Parents>);
 pub struct Memo {
     trees: Mutex<FxHashMap<FuncId, Tree>>,
     channels: Mutex<Option<Arc<Channels>>>,
+    locks: Mutex<Option<Arc<Locks>>>,
     chains: Mutex<FxHashMap<FuncId, chain::WithFacts>>,
 }
 
 impl Memo {
     /// The tree of a function.
     pub(super) fn tree(&self, func: FuncId, make: impl FnOnce() -> Tree) -> Tree {
-        if let Some(tree) = held(&self.trees).get(&func) {
+        if let Some(tree) = locked(&self.trees).get(&func) {
             return tree.clone();
         }
         let tree = make();
-        held(&self.trees).insert(func, tree.clone());
+        locked(&self.trees).insert(func, tree.clone());
         tree
     }
 
     /// The channels of the package.
     pub(super) fn channels(&self, make: impl FnOnce() -> Channels) -> Arc<Channels> {
-        if let Some(channels) = &*held(&self.channels) {
-            return Arc::clone(channels);
-        }
-        let channels = Arc::new(make());
-        *held(&self.channels) = Some(Arc::clone(&channels));
-        channels
+        once(&self.channels, make)
+    }
+
+    /// The locks of the package.
+    pub(super) fn locks(&self, make: impl FnOnce() -> Locks) -> Arc<Locks> {
+        once(&self.locks, make)
     }
 
     /// The chains of filters that a function builds.
@@ -49,22 +50,29 @@ impl Memo {
         func: FuncId,
         make: impl FnOnce() -> chain::WithFacts,
     ) -> chain::WithFacts {
-        if let Some(chains) = held(&self.chains).get(&func) {
+        if let Some(chains) = locked(&self.chains).get(&func) {
             return Arc::clone(chains);
         }
         let chains = make();
-        held(&self.chains).insert(func, Arc::clone(&chains));
+        locked(&self.chains).insert(func, Arc::clone(&chains));
         chains
     }
 
     /// Drops what nobody will ask for again.
     pub fn forget(&self) {
-        held(&self.trees).clear();
-        *held(&self.channels) = None;
-        held(&self.chains).clear();
+        locked(&self.trees).clear();
+        *locked(&self.channels) = None;
+        *locked(&self.locks) = None;
+        locked(&self.chains).clear();
     }
 }
 
-fn held<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is known, or is made now.
+fn once<T>(known: &Mutex<Option<Arc<T>>>, make: impl FnOnce() -> T) -> Arc<T> {
+    if let Some(known) = &*locked(known) {
+        return Arc::clone(known);
+    }
+    let made = Arc::new(make());
+    *locked(known) = Some(Arc::clone(&made));
+    made
 }

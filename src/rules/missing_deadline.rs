@@ -329,10 +329,7 @@ fn counted(function: &Function<'_>, call: &WithContext) -> Option<Evidence> {
     let group = |step: StepId| {
         let Step::Defer(_) = cfg.step(step) else { return None };
         let done = cfg.step(step).call(file)?;
-        let ExprKind::Call { callee, .. } = file.expr(done).kind else { return None };
-        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-            return None;
-        };
+        let (base, name) = file.method_call(done)?;
         let Def::Local(local) = *function.info.resolve(file.unparen(base)) else { return None };
         let local = function.info.local(local);
         let is_group = local.ty.strip_pointer().is_named("sync", "WaitGroup");

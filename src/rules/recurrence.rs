@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashSet;
 
 use crate::catalog::{TypeRole, TypeRoles};
-use crate::index::{Callee, Def, Func, FuncId, Index, ObjectId, ObjectKind, Type};
+use crate::index::{Callee, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::rules::PackageCx;
 use crate::rules::scene::serves_tests;
 use crate::source::{Location, Span};
 use crate::summary;
-use crate::syntax::{ExprId, ExprKind, File, Node, Parents, StmtKind};
+use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtKind};
 
 /// How often a function runs.
 pub enum Runs {
@@ -137,11 +137,7 @@ fn is_named_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func) ->
         let info = cx.index.spec_body(package, number);
         file.descendants(Node::Decl(spec.decl)).any(|node| {
             let Node::Expr(expr) = node else { return false };
-            match info.resolve(expr) {
-                Def::Global(object) => is_func(cx.index, *object, func.id),
-                Def::Method(method, _) => *method == func.id,
-                _ => false,
-            }
+            cx.index.func_named(info, expr) == Some(func.id)
         })
     })
 }
@@ -181,18 +177,10 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
                     uses.calls.push((caller.id, expr));
                 }
             }
-            ExprKind::Ident(name) if name == func.name && !callees.contains(&expr) => {
-                uses.unknown |= matches!(info.resolve(expr), Def::Global(object)
-                    if is_func(cx.index, *object, func.id));
-            }
-            ExprKind::Selector { name, .. }
-                if name.name == func.name && !callees.contains(&expr) =>
+            ExprKind::Ident(name) | ExprKind::Selector { name: Ident { name, .. }, .. }
+                if name == func.name && !callees.contains(&expr) =>
             {
-                uses.unknown |= match info.resolve(expr) {
-                    Def::Global(object) => is_func(cx.index, *object, func.id),
-                    Def::Method(method, _) => *method == func.id,
-                    _ => false,
-                };
+                uses.unknown |= cx.index.func_named(info, expr) == Some(func.id);
             }
             _ => {}
         }
@@ -216,10 +204,6 @@ fn is_kept_for_later(file: &File, caller: &Func, call: ExprId) -> bool {
             _ => true,
         }
     })
-}
-
-fn is_func(index: &Index<'_>, object: ObjectId, func: FuncId) -> bool {
-    matches!(index.object(object).kind, ObjectKind::Func(other) if other == func)
 }
 
 /// Whether a method may be what a call through an interface runs.

@@ -173,10 +173,7 @@ impl<'a> Scene<'a> {
     /// literal that is never reached.
     pub fn graph(&self, owner: Option<ExprId>) -> Option<Graph<'a>> {
         let read = self.cx.summaries().read(self.cx.func)?;
-        let body = match owner {
-            None => BodyId::OWN,
-            Some(literal) => read.function.body_of_literal(literal)?,
-        };
+        let body = read.function.body_of(owner)?;
         Some(Graph { read, body })
     }
 

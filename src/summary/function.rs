@@ -118,6 +118,14 @@ impl<'a> Function<'a> {
         self.by_literal.get(&literal).copied()
     }
 
+    /// The body of a literal, or the function's own for none; `None` if the literal is never reached.
+    pub fn body_of(&self, literal: Option<ExprId>) -> Option<BodyId> {
+        match literal {
+            None => Some(BodyId::OWN),
+            Some(literal) => self.body_of_literal(literal),
+        }
+    }
+
     /// Where a call happens, is started or is registered; `None` if it is never reached.
     pub fn at_call(&self, call: ExprId) -> Option<At> {
         self.by_call.get(&self.file.unparen(call)).copied()

@@ -7,7 +7,6 @@
 //! comes back to a nil channel, and never learns of the close.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::rules::evidence::consumer::is_started;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::leaving_arm;
 use crate::rules::evidence::traffic::loops_around;
@@ -56,10 +55,7 @@ fn cleared(scene: &Scene<'_>, close: &Op) -> Option<Span> {
 fn looks_again(groups: &Groups<'_>, group: &Group, waiter: &Op) -> bool {
     let scene = &groups.scenes[waiter.scene];
     let Some((_, field)) = scene.selector(waiter.channel) else { return false };
-    let started = match waiter.literal {
-        Some(literal) => is_started(scene, literal),
-        None => groups.scenes.iter().any(|other| other.starts(scene.cx.func).next().is_some()),
-    };
+    let started = groups.is_started(scene, waiter.literal);
     let asks = |node: &Node| {
         let Node::Expr(expr) = *node else { return false };
         let ExprKind::Binary { op: BinaryOp::Eq | BinaryOp::Ne, left, right, .. } =

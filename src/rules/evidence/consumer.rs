@@ -15,7 +15,7 @@ use crate::rules::evidence::traffic::{after_recover, loops_around};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Span;
-use crate::summary::{BodyId, Read, Source};
+use crate::summary::{Read, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// Reports the sends whose consumers may all have given up.
@@ -118,21 +118,11 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
         return None;
     }
     let scene = &groups.scenes[op.scene];
-    let started = match op.literal {
-        Some(literal) => is_started(scene, literal),
-        None => groups.scenes.iter().any(|other| other.starts(scene.cx.func).next().is_some()),
-    };
     let read = scene.cx.summaries().read(scene.cx.func)?;
-    let body = match op.literal {
-        None => BodyId::OWN,
-        Some(literal) => read.function.body_of_literal(literal)?,
-    };
+    let body = read.function.body_of(op.literal)?;
     let cfg = &read.function.body(body).cfg;
-    let step_of = |op: &Op| match op.node {
-        Node::Stmt(stmt) => cfg.step_of_stmt(stmt),
-        node => scene.step_of(cfg, node),
-    };
-    let receive = step_of(op)?;
+    let receive = op.step(scene, cfg)?;
+    let started = groups.is_started(scene, op.literal);
     if !started || !cfg.reaches(receive, receive) || drains_at_end(scene, cfg, group, op) {
         return None;
     }
@@ -140,7 +130,7 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
         .ops
         .iter()
         .filter(|other| matches!(other.act, Act::Receive | Act::Range) && other.same_body(op))
-        .filter_map(step_of)
+        .filter_map(|other| other.step(scene, cfg))
         .collect();
     let conditions = Conditions::new(&read.function, body);
     let (value, more) = bound(scene, op);
@@ -163,16 +153,6 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
         _ => decided.map(|expr| scene.span(Node::Expr(expr)))?,
     };
     Some(Exits { left, decided: decided.map(|expr| scene.span(Node::Expr(expr))) })
-}
-
-/// Whether a literal runs as a goroutine.
-pub(super) fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
-    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return false };
-    let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
-    if scene.file.unparen(callee) == literal {
-        return scene.go_of(call).is_some();
-    }
-    scene.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Go")
 }
 
 /// Whether a deferred literal receives what is left.

@@ -9,7 +9,7 @@ use crate::flow::{Start, Step};
 use crate::rules::conditions::{Conditions, Way};
 use crate::rules::evidence::confidence;
 use crate::rules::scene::Scene;
-use crate::summary::{BodyId, Read};
+use crate::summary::Read;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// Reports the drains of the function that wait for a tick that was taken.
@@ -37,10 +37,7 @@ fn check_drain(scene: &Scene<'_>, read: &Read<'_>, stmt: StmtId) -> Option<Findi
     let StmtKind::Expr(receive) = scene.file.stmt(*first).kind else { return None };
     let receive = scene.file.unparen(receive);
     let text = scene.text(timer);
-    let body = match scene.literal_around(Node::Stmt(stmt)) {
-        None => BodyId::OWN,
-        Some(literal) => read.function.body_of_literal(literal)?,
-    };
+    let body = read.function.body_of(scene.literal_around(Node::Stmt(stmt)))?;
     let cfg = &read.function.body(body).cfg;
     let drain = cfg.step_of_expr(receive)?;
     if !is_tick(scene, Step::Recv(receive), &text) {

@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::flow::{Cfg, StepId};
 use crate::index::{
-    Builtin, Callee, Def, FuncId, LocalId, LocalKind, ObjectId, ObjectKind, QualifiedName, Type,
+    Builtin, Callee, Def, FuncId, LocalId, LocalKind, ObjectId, QualifiedName, Type,
 };
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -107,6 +108,15 @@ impl<'a> Groups<'a> {
         Groups { scenes, channels }
     }
 
+    /// Whether a body runs only as a goroutine of its own, as far as the package tells: a literal that is
+    /// started, or a function that somebody starts.
+    pub fn is_started(&self, scene: &Scene<'_>, literal: Option<ExprId>) -> bool {
+        match literal {
+            Some(literal) => is_started(scene, literal),
+            None => self.scenes.iter().any(|other| other.starts(scene.cx.func).next().is_some()),
+        }
+    }
+
     /// All groups.
     pub fn all(&self) -> &[Group] {
         &self.channels.groups
@@ -154,6 +164,14 @@ impl Op {
     /// The bytes to show.
     pub fn span(&self, scene: &Scene<'_>) -> Span {
         scene.span(self.node)
+    }
+
+    /// The step of the body that it stands in.
+    pub fn step(&self, scene: &Scene<'_>, cfg: &Cfg) -> Option<StepId> {
+        match (self.act, self.node) {
+            (Act::Range, Node::Stmt(stmt)) => cfg.step_of_stmt(stmt),
+            (_, node) => scene.step_of(cfg, node),
+        }
     }
 
     /// Whether two operations stand in one body.
@@ -658,17 +676,8 @@ impl Builder<'_, '_> {
     /// A function that is used as a value may be called from anywhere.
     fn read_function_value(&mut self, expr: ExprId) {
         let scene = &self.scenes[self.scene];
-        let func = match scene.info.resolve(expr) {
-            Def::Global(object) => match scene.cx.index().object(*object).kind {
-                ObjectKind::Func(func) => func,
-                _ => return,
-            },
-            Def::Method(func, _) => *func,
-            _ => return,
-        };
-        if !self.is_own(func) {
-            return;
-        }
+        let named = scene.cx.index().func_named(scene.info, expr);
+        let Some(func) = named.filter(|func| self.is_own(*func)) else { return };
         let called = match scene.parent(Node::Expr(expr)) {
             Some(Node::Expr(around)) => match scene.file.expr(around).kind {
                 ExprKind::Call { callee, .. } => scene.file.unparen(callee) == expr,
@@ -722,6 +731,16 @@ impl Builder<'_, '_> {
         }
         (groups, by_expr)
     }
+}
+
+/// Whether a literal runs as a goroutine.
+fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
+    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return false };
+    let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
+    if scene.file.unparen(callee) == literal {
+        return scene.go_of(call).is_some();
+    }
+    scene.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Go")
 }
 
 /// The `select` with several clauses that a send or receive is a communication of.

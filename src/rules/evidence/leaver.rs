@@ -8,14 +8,13 @@
 
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, LocalKind, ObjectKind, Type};
+use crate::index::{Callee, LocalKind, Type};
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Span;
-use crate::summary::BodyId;
 use crate::syntax::{ChanDir, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the sends whose receiver leaves.
@@ -284,10 +283,7 @@ pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option
     let scene = &groups.scenes[op.scene];
     let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
     let read = scene.cx.summaries().read(scene.cx.func)?;
-    let body = match op.literal {
-        None => BodyId::OWN,
-        Some(literal) => read.function.body_of_literal(literal)?,
-    };
+    let body = read.function.body_of(op.literal)?;
     let cfg = &read.function.body(body).cfg;
     let again: Vec<StepId> = group
         .ops
@@ -399,13 +395,7 @@ fn is_named_once(scene: &Scene<'_>) -> bool {
             continue;
         }
         let info = index.body(func.id);
-        let names_it = |expr: ExprId| match info.resolve(expr) {
-            Def::Method(method, _) => *method == scene.cx.func,
-            Def::Global(object) => {
-                matches!(index.object(*object).kind, ObjectKind::Func(func) if func == scene.cx.func)
-            }
-            _ => false,
-        };
+        let names_it = |expr: ExprId| index.func_named(info, expr) == Some(scene.cx.func);
         named += file
             .descendants(Node::Decl(func.decl))
             .filter(|node| match *node {

@@ -2,8 +2,9 @@
 //!
 //! Evidence: the same text is locked and unlocked in one body; from the `Lock` a path leads to a
 //! `return`, back to the same `Lock`, or to the next turn of a loop over what is locked, that passes
-//! no unlock; further down the text the lock is given back. A function that hands the lock over (its name or comment speaks of locks, a literal
-//! or a function that it calls unlocks, it begins with an unlock) is no evidence.
+//! no unlock; further down the text the lock is given back. A function that hands the lock over (its
+//! name or comment speaks of locks, a literal or a function that it calls unlocks, it begins with an
+//! unlock) is no evidence.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,5 +1,7 @@
 //! Which locks the functions of a package take, and where they are held.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
@@ -7,21 +9,30 @@ use crate::index::{Callee, Def, FuncId, QualifiedName};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
-use crate::summary::BodyId;
 use crate::syntax::{ExprId, ExprKind, Node};
 
-/// The functions of a package, those of tests left out, that have to do with locks or counters.
-pub(super) fn locking_scenes<'a>(package: &PackageCx<'a>) -> Vec<Scene<'a>> {
-    let funcs = &package.index.package(package.package).funcs;
-    funcs
-        .iter()
-        .filter_map(|func| {
-            let cx = FunctionCx { package: *package, func: func.id };
-            let test = package.index.is_in_test_file(func.id);
-            let speaks = !test && holds_any(&cx, &["Lock()", ".Wait()", ".Done()"]);
-            if speaks { Scene::new(cx) } else { None }
-        })
-        .collect()
+/// The functions of a package that have to do with locks or counters.
+pub(super) struct Locking<'a> {
+    /// Those of tests left out.
+    pub scenes: Vec<Scene<'a>>,
+    pub locks: Arc<Locks>,
+}
+
+impl<'a> Locking<'a> {
+    /// Reads a package.
+    pub fn of(package: &PackageCx<'a>) -> Locking<'a> {
+        let funcs = package.index.package(package.package).funcs.iter();
+        let scenes: Vec<Scene<'a>> = funcs
+            .filter_map(|func| {
+                let cx = FunctionCx { package: *package, func: func.id };
+                let test = package.index.is_in_test_file(func.id);
+                let speaks = !test && holds_any(&cx, &["Lock()", ".Wait()", ".Done()"]);
+                if speaks { Scene::new(cx) } else { None }
+            })
+            .collect();
+        let locks = package.memo.locks(|| Locks::of(&scenes));
+        Locking { scenes, locks }
+    }
 }
 
 /// A lock, or a counter: a field, or what a type embeds.
@@ -32,11 +43,11 @@ pub(super) enum Object {
 }
 
 /// Which locks the functions of a package take.
-pub(super) struct Locks {
+pub(in crate::rules) struct Locks {
     /// By function.
-    pub taken: FxHashMap<FuncId, Vec<Taken>>,
+    pub(super) taken: FxHashMap<FuncId, Vec<Taken>>,
     /// Whom a function calls, in which literal of it, and where.
-    pub calls: FxHashMap<FuncId, Vec<(FuncId, Option<ExprId>, ExprId)>>,
+    pub(super) calls: FxHashMap<FuncId, Vec<(FuncId, Option<ExprId>, ExprId)>>,
 }
 
 /// A lock that is taken.
@@ -55,7 +66,7 @@ pub(super) struct Taken {
 pub(super) const MAX_CALLS: u32 = 2;
 
 impl Locks {
-    pub fn of(scenes: &[Scene<'_>]) -> Locks {
+    fn of(scenes: &[Scene<'_>]) -> Locks {
         let mut locks = Locks { taken: FxHashMap::default(), calls: FxHashMap::default() };
         for scene in scenes {
             let func = scene.cx.func;
@@ -76,7 +87,13 @@ impl Locks {
     }
 
     /// Where a function takes a lock, on its first step with it.
-    pub fn takes(&self, func: FuncId, object: Object, reads: bool, depth: u32) -> Option<Location> {
+    pub(super) fn takes(
+        &self,
+        func: FuncId,
+        object: Object,
+        reads: bool,
+        depth: u32,
+    ) -> Option<Location> {
         let own = self.taken.get(&func).and_then(|all| {
             all.iter().find(|taken| {
                 taken.object == object && taken.literal.is_none() && !(reads && taken.reads)
@@ -126,6 +143,14 @@ pub(super) fn object(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     own.then_some(Object::Embedded(named))
 }
 
+/// Whether a call unlocks an object, or what nobody knows to be another one.
+pub(super) fn gives_back(scene: &Scene<'_>, call: ExprId, wanted: Object) -> bool {
+    scene.method_call(call).is_some_and(|(base, name)| {
+        matches!(name.name.as_str(), "Unlock" | "RUnlock")
+            && object(scene, base).is_none_or(|object| object == wanted)
+    })
+}
+
 /// The locks that are held on every way to a step, by the step that takes them.
 pub(super) fn held_at(
     scene: &Scene<'_>,
@@ -170,21 +195,9 @@ fn keeps(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, from: StepId, to: StepId) 
         .steps()
         .filter(|&step| {
             let Step::Call(call) = cfg.step(step) else { return false };
-            scene.method_call(call).is_some_and(|(base, name)| {
-                matches!(name.name.as_str(), "Unlock" | "RUnlock")
-                    && object(scene, base).is_none_or(|object| object == taken.object)
-            })
+            gives_back(scene, call, taken.object)
         })
         .collect();
     let mut walk = Unlocked { to, unlocks: &unlocks, lock: from };
     cfg.search(Start::After(from), false, &mut walk).is_empty()
-}
-
-/// The body of a literal of a function, or its own.
-pub(super) fn body_of(scene: &Scene<'_>, literal: Option<ExprId>) -> Option<BodyId> {
-    let read = scene.cx.summaries().read(scene.cx.func)?;
-    match literal {
-        None => Some(BodyId::OWN),
-        Some(literal) => read.function.body_of_literal(literal),
-    }
 }

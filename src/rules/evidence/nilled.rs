@@ -11,7 +11,6 @@ use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::traffic::received_from;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::summary::BodyId;
 use crate::syntax::{Node, StmtId, StmtKind};
 
 /// Reports the uses of channels that were set to nil.
@@ -44,10 +43,7 @@ fn may_be_channel(scene: &Scene<'_>, local: LocalId) -> bool {
 fn check_nil(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> Option<Finding> {
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let function = &read.function;
-    let body = match scene.literal_around(Node::Stmt(stmt)) {
-        None => BodyId::OWN,
-        Some(literal) => function.body_of_literal(literal)?,
-    };
+    let body = function.body_of(scene.literal_around(Node::Stmt(stmt)))?;
     // What another body assigns may come in between.
     let elsewhere = function
         .definitions_of(local)

@@ -5,31 +5,29 @@
 //! arguments are, locks the same field of its receiver. Two readers wait for each other only if a
 //! writer comes in between: then the package has to have one.
 
+use rustc_hash::FxHashMap;
+
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
-use crate::index::{Def, LocalId, LocalKind};
+use crate::index::{Def, FuncId, LocalId, LocalKind};
 use crate::rules::PackageCx;
 use crate::rules::conditions::locals_in;
 use crate::rules::evidence::left_locked::{reaches_without, root_variable};
-use crate::rules::evidence::locks::{Locks, Taken, body_of, held_at, locking_scenes, object};
+use crate::rules::evidence::locks::{Locking, Locks, Taken, gives_back, held_at};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::summary::{Function, Read};
+use crate::summary::{BodyId, Function, Read};
 use crate::syntax::{ExprId, Node};
 
 /// Reports the locks that are taken again.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let scenes = locking_scenes(package);
-    if scenes.is_empty() {
-        return;
-    }
-    let locks = Locks::of(&scenes);
-    let first: Vec<Option<First>> = scenes.iter().map(|scene| First::of(scene, &locks)).collect();
+    let Locking { scenes, locks } = Locking::of(package);
+    let with_first =
+        scenes.iter().filter_map(|scene| Some((scene.cx.func, (scene, First::of(scene, &locks)?))));
+    let first: FxHashMap<FuncId, (&Scene<'_>, First)> = with_first.collect();
     for caller in &scenes {
         for &(callee, literal, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
-            let place = scenes.iter().position(|scene| scene.cx.func == callee);
-            let known = place.and_then(|place| Some((&scenes[place], first[place].as_ref()?)));
-            let Some((callee, first)) = known else { continue };
+            let Some((callee, first)) = first.get(&callee) else { continue };
             if caller.is_deferred(call) {
                 continue;
             }
@@ -58,7 +56,7 @@ impl First {
             .position(|local| local.owner.is_none() && local.kind == LocalKind::Receiver)?;
         let receiver = LocalId(receiver as u32);
         let read = scene.cx.summaries().read(scene.cx.func)?;
-        let cfg = &read.function.body(body_of(scene, None)?).cfg;
+        let cfg = &read.function.body(BodyId::OWN).cfg;
         let all = locks.taken.get(&scene.cx.func)?;
         all.iter().filter(|taken| taken.literal.is_none()).find_map(|taken| {
             let base = base_of(scene, taken)?;
@@ -133,12 +131,8 @@ fn is_first(read: &Read<'_>, cfg: &Cfg, lock: StepId, receiver: LocalId) -> bool
 fn gives_back_before(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) -> bool {
     scene.nodes.iter().any(|&node| {
         let Node::Expr(call) = node else { return false };
-        let unlocks = scene.method_call(call).is_some_and(|(base, name)| {
-            matches!(name.name.as_str(), "Unlock" | "RUnlock")
-                && object(scene, base) == Some(taken.object)
-                && !scene.is_deferred(call)
-        });
-        unlocks
+        gives_back(scene, call, taken.object)
+            && !scene.is_deferred(call)
             && cfg
                 .step_of_expr(call)
                 .is_some_and(|unlock| reaches_without(cfg, unlock, &|step| step == lock))
@@ -157,7 +151,7 @@ fn held(
     own.iter().find(|taken| taken.object == first.lock.object)?;
     let (base, _) = caller.method_call(call)?;
     let read = caller.cx.summaries().read(caller.cx.func)?;
-    let cfg = &read.function.body(body_of(caller, literal)?).cfg;
+    let cfg = &read.function.body(read.function.body_of(literal)?).cfg;
     let at = cfg.step_of_expr(call)?;
     let variable = root_variable(caller, base)?;
     let once = variable.is_none_or(|variable| read.function.definitions_of(variable).count() == 1);

@@ -131,10 +131,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
 /// all its ways.
 fn closing<'a>(scene: &Scene<'a>, close: &Op) -> Option<Closing<'a>> {
     let read = scene.cx.summaries().read(scene.cx.func)?;
-    let body = match close.literal {
-        None => BodyId::OWN,
-        Some(literal) => read.function.body_of_literal(literal)?,
-    };
+    let body = read.function.body_of(close.literal)?;
     let cfg = &read.function.body(body).cfg;
     let step = scene.step_of(cfg, close.node)?;
     let everywhere = match cfg.step(step) {
@@ -151,10 +148,7 @@ fn closing<'a>(scene: &Scene<'a>, close: &Op) -> Option<Closing<'a>> {
     let literal = close.literal?;
     let go = go_of(scene, literal)?;
     let outer = scene.literal_around(Node::Stmt(go));
-    let body = match outer {
-        None => BodyId::OWN,
-        Some(literal) => read.function.body_of_literal(literal)?,
-    };
+    let body = read.function.body_of(outer)?;
     let step = read.function.body(body).cfg.step_of_stmt(go)?;
     Some(Closing { literal: outer, body, step, read })
 }

@@ -11,7 +11,6 @@ use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
-use crate::summary::BodyId;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the ranges over tickers that are stopped.
@@ -117,11 +116,8 @@ fn is_endless(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> bool {
         }
     }
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
-    let body = match scene.literal_around(Node::Stmt(stmt)) {
-        None => Some(BodyId::OWN),
-        Some(literal) => read.function.body_of_literal(literal),
-    };
-    let Some(body) = body else { return false };
+    let literal = scene.literal_around(Node::Stmt(stmt));
+    let Some(body) = read.function.body_of(literal) else { return false };
     let cfg: &Cfg = &read.function.body(body).cfg;
     let inside = scene.span(Node::Stmt(stmt));
     let step = cfg.steps().find(|&step| {

@@ -512,10 +512,7 @@ fn literal_of(read: &Read<'_>, variable: LocalId) -> Option<ExprId> {
 
 /// The body that a node stands in; `None` if that is never reached.
 pub(super) fn body_of(scene: &Scene<'_>, read: &Read<'_>, node: Node) -> Option<BodyId> {
-    match scene.literal_around(node) {
-        None => Some(BodyId::OWN),
-        Some(literal) => read.function.body_of_literal(literal),
-    }
+    read.function.body_of(scene.literal_around(node))
 }
 
 /// The step that a node is part of; `None` if that is never reached.

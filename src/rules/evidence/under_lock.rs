@@ -9,10 +9,9 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
 use crate::index::{Callee, FuncId};
 use crate::rules::PackageCx;
-use crate::rules::evidence::consumer::is_started;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::locks::{
-    Locks, MAX_CALLS, Object, Taken, body_of, held_at, locking_scenes, object, taken,
+    Locking, Locks, MAX_CALLS, Object, Taken, gives_back, held_at, object, taken,
 };
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
@@ -21,11 +20,10 @@ use crate::syntax::{ExprId, ExprKind, Node};
 
 /// Reports the waits under a lock.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let scenes = locking_scenes(package);
+    let Locking { scenes, locks } = Locking::of(package);
     if scenes.is_empty() {
         return;
     }
-    let locks = Locks::of(&scenes);
     let groups = Groups::of(package);
     for group in groups.all() {
         check_group(&groups, group, &scenes, &locks, findings);
@@ -49,10 +47,9 @@ fn held_around(
     op: &Op,
 ) -> Option<Vec<Held>> {
     let scene = &groups.scenes[op.scene];
-    let read = scene.cx.summaries().read(scene.cx.func)?;
-    let cfg = &read.function.body(body_of(scene, op.literal)?).cfg;
-    let at = scene.step_of(cfg, op.node)?;
-    let own = held_at(scene, locks, op.literal, cfg, at);
+    let cfg = scene.graph(op.literal)?;
+    let at = scene.step_of(&cfg, op.node)?;
+    let own = held_at(scene, locks, op.literal, &cfg, at);
     let mut held: Vec<Held> = own.into_iter().map(|lock| Held { lock, caller: None }).collect();
     if op.literal.is_some() {
         return Some(held);
@@ -62,13 +59,11 @@ fn held_around(
             if callee == scene.cx.func
                 && callee != caller.cx.func
                 && !caller.is_deferred(call)
-                && let Some(read) = caller.cx.summaries().read(caller.cx.func)
-                && let Some(body) = body_of(caller, literal)
-                && let cfg = &read.function.body(body).cfg
+                && let Some(cfg) = caller.graph(literal)
                 && let Some(at) = cfg.step_of_expr(call)
             {
-                let around = held_at(caller, locks, literal, cfg, at).into_iter();
-                let kept = around.filter(|lock| !gives_back(scene, lock.object));
+                let around = held_at(caller, locks, literal, &cfg, at).into_iter();
+                let kept = around.filter(|lock| !may_give_back(scene, lock.object));
                 held.extend(kept.map(|lock| Held { lock, caller: Some((place, call)) }));
             }
         }
@@ -77,13 +72,10 @@ fn held_around(
 }
 
 /// Whether a function unlocks what its caller may have locked.
-fn gives_back(scene: &Scene<'_>, wanted: Object) -> bool {
-    scene.nodes.iter().any(|&node| {
-        let Node::Expr(call) = node else { return false };
-        scene.method_call(call).is_some_and(|(base, name)| {
-            matches!(name.name.as_str(), "Unlock" | "RUnlock")
-                && object(scene, base).is_none_or(|object| object == wanted)
-        })
+fn may_give_back(scene: &Scene<'_>, wanted: Object) -> bool {
+    scene.nodes.iter().any(|&node| match node {
+        Node::Expr(call) => gives_back(scene, call, wanted),
+        _ => false,
     })
 }
 
@@ -94,15 +86,14 @@ fn check_group<'a>(
     locks: &Locks,
     findings: &mut Vec<Finding>,
 ) {
-    let full = group.ops.iter().filter_map(|op| match op.act {
+    let sizes = group.ops.iter().filter_map(|op| match op.act {
         Act::Make(size) => Some(size),
         _ => None,
     });
-    let mut full = full.peekable();
-    if group.open || full.peek().is_none() {
+    let sizes: Vec<Option<u64>> = sizes.collect();
+    if group.open || sizes.is_empty() {
         return;
     }
-    let sizes: Vec<Option<u64>> = full.collect();
     let unbuffered = sizes.iter().all(|&size| size == Some(0));
     // Room whose size is computed may all be taken.
     let roomy = sizes.iter().any(|size| size.is_some_and(|size| size > 0));
@@ -158,14 +149,10 @@ fn check_group<'a>(
 /// Where a goroutine takes the lock before it sends or closes.
 fn needs_before(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Option<Location> {
     let scene = &groups.scenes[op.scene];
-    let read = scene.cx.summaries().read(scene.cx.func)?;
-    let started = match op.literal {
-        Some(literal) => is_started(scene, literal),
-        None => groups.scenes.iter().any(|other| other.starts(scene.cx.func).next().is_some()),
-    };
-    let cfg = &read.function.body(body_of(scene, op.literal)?).cfg;
-    let end = scene.step_of(cfg, op.node)?;
-    started.then(|| locked_before(scene, cfg, end, locks, lock, MAX_CALLS, &|_| false)).flatten()
+    let cfg = scene.graph(op.literal)?;
+    let end = scene.step_of(&cfg, op.node)?;
+    let started = groups.is_started(scene, op.literal);
+    started.then(|| locked_before(scene, &cfg, end, locks, lock, MAX_CALLS, &|_| false)).flatten()
 }
 
 /// Where a step takes a lock that is held elsewhere, itself or in a function that it calls; `apart` are
@@ -215,12 +202,8 @@ fn locked_before(
 /// Where a receiver takes the lock between one receive and the next.
 fn needs_between(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Option<Location> {
     let scene = &groups.scenes[op.scene];
-    let read = scene.cx.summaries().read(scene.cx.func)?;
-    let cfg = &read.function.body(body_of(scene, op.literal)?).cfg;
-    let receive = match op.node {
-        Node::Stmt(stmt) => cfg.step_of_stmt(stmt)?,
-        node => scene.step_of(cfg, node)?,
-    };
+    let cfg = scene.graph(op.literal)?;
+    let receive = op.step(scene, &cfg)?;
     if !cfg.reaches(receive, receive) {
         return None;
     }
@@ -237,11 +220,9 @@ fn check_counters(scenes: &[Scene<'_>], locks: &Locks, findings: &mut Vec<Findin
             let Node::Expr(call) = node else { continue };
             let Some(counter) = counter(scene, call, "Wait") else { continue };
             let literal = scene.literal_around(node);
-            let Some(read) = scene.cx.summaries().read(scene.cx.func) else { continue };
-            let Some(body) = body_of(scene, literal) else { continue };
-            let cfg = &read.function.body(body).cfg;
+            let Some(cfg) = scene.graph(literal) else { continue };
             let Some(at) = cfg.step_of_expr(call) else { continue };
-            for lock in held_at(scene, locks, literal, cfg, at) {
+            for lock in held_at(scene, locks, literal, &cfg, at) {
                 if let Some((who, needs)) = done_after_lock(scenes, scene, locks, counter, &lock) {
                     let what = format!("`{}`", scene.text(call));
                     let span = scene.span(node);
@@ -286,18 +267,17 @@ fn done_after_lock(
     lock: &Taken,
 ) -> Option<(String, Location)> {
     scenes.iter().filter(|scene| scene.cx.func != waiter.cx.func).find_map(|scene| {
-        let read = scene.cx.summaries().read(scene.cx.func)?;
         scene.nodes.iter().find_map(|&node| {
             let Node::Expr(call) = node else { return None };
             if counter(scene, call, "Done")? != wanted {
                 return None;
             }
             let literal = scene.literal_around(node);
-            let cfg = &read.function.body(body_of(scene, literal)?).cfg;
-            let done = scene.step_of(cfg, node)?;
+            let cfg = scene.graph(literal)?;
+            let done = scene.step_of(&cfg, node)?;
             // Who runs the waiting function itself has an understanding with it.
             let apart = |func: FuncId| counts_up(scenes, func, wanted);
-            let needs = locked_before(scene, cfg, done, locks, lock, 0, &apart)?;
+            let needs = locked_before(scene, &cfg, done, locks, lock, 0, &apart)?;
             Some((format!("`{}`", scene.name.name), needs))
         })
     })

@@ -12,7 +12,6 @@ use crate::rules::conditions::{Conditions, Decided, Way, condition};
 use crate::rules::evidence::consumer::bound;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::body_of;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
@@ -53,15 +52,12 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     if read.function.definitions_of(request).count() != 1 {
         return None;
     }
-    let body = body_of(scene, served.literal)?;
+    let body = read.function.body_of(served.literal)?;
     let cfg = &read.function.body(body).cfg;
-    let step_of = |op: &Op| match op.node {
-        Node::Stmt(stmt) if op.act == Act::Range => cfg.step_of_stmt(stmt),
-        node => scene.step_of(cfg, node),
-    };
-    let start = step_of(served)?;
+    let start = served.step(scene, cfg)?;
     let conditions = Conditions::new(&read.function, body);
-    let answered: Vec<StepId> = answers.iter().map(|op| step_of(op)).collect::<Option<_>>()?;
+    let answered: Vec<StepId> =
+        answers.iter().map(|op| op.step(scene, cfg)).collect::<Option<_>>()?;
     let mut walk = Way {
         conditions: &conditions,
         to: &|step| step == start,

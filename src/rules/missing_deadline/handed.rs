@@ -40,9 +40,7 @@ fn given(call: &WithContext) -> Option<u32> {
 
 /// The call whose result the method is called on.
 fn maker(function: &Function<'_>, call: &WithContext) -> Option<ExprId> {
-    let file = function.file;
-    let ExprKind::Call { callee, .. } = file.expr(call.call).kind else { return None };
-    let ExprKind::Selector { base, .. } = file.expr(file.unparen(callee)).kind else { return None };
+    let (base, _) = function.file.method_call(call.call)?;
     let places = function.places(call.at, base);
     let Place { root: Root::Call(made, 0), path } = Places::only(&places)? else { return None };
     path.is_empty().then_some(*made)

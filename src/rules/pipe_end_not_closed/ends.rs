@@ -280,10 +280,7 @@ impl<'s, 'a> Steps<'s, 'a> {
         function: &'s Function<'a>,
         home: Option<ExprId>,
     ) -> Option<Self> {
-        let body = match home {
-            None => BodyId::OWN,
-            Some(literal) => function.body_of_literal(literal)?,
-        };
+        let body = function.body_of(home)?;
         Some(Steps { scene, function, body })
     }
 
