@@ -33,62 +33,101 @@ pub struct Fixes {
 /// an edit of another, if it changes a file that is not reported, or if a file would not parse
 /// with it.
 pub fn fixes(report: &Report, unsafe_too: bool) -> Fixes {
-    let mut taken: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
-    let mut findings = 0;
-    for finding in &report.findings {
-        let Some(fix) = chosen(finding, unsafe_too) else { continue };
-        if !fix.edits.iter().all(|edit| is_free(report, &taken, edit)) {
-            continue;
-        }
-        let mut with = taken.clone();
-        for edit in &fix.edits {
-            let edits = with.entry(edit.location.file).or_default();
-            if !edits.contains(edit) {
-                edits.push(edit.clone());
+    let chosen: Vec<&Fix> =
+        report.findings.iter().filter_map(|finding| chosen(finding, unsafe_too)).collect();
+    let mut taken = Taken { report, edits: BTreeMap::new(), fixes: 0 };
+    taken.take(&chosen);
+    Fixes { files: fixed(report, &taken.edits), findings: taken.fixes }
+}
+
+/// The fixes that are taken so far.
+struct Taken<'r> {
+    report: &'r Report,
+    edits: BTreeMap<FileId, Vec<Edit>>,
+    fixes: usize,
+}
+
+impl Taken<'_> {
+    /// Takes those of `fixes` that can be: all at once if the files parse with all of them, so that
+    /// no file is parsed as often as it has fixes.
+    fn take(&mut self, fixes: &[&Fix]) {
+        let mut with = self.edits.clone();
+        let (mut changed, mut count) = (BTreeSet::new(), 0);
+        for fix in fixes {
+            if !fix.edits.iter().all(|edit| is_free(self.report, &with, edit)) {
+                continue;
+            }
+            count += 1;
+            for edit in &fix.edits {
+                changed.insert(edit.location.file);
+                let edits = with.entry(edit.location.file).or_default();
+                if !edits.contains(edit) {
+                    edits.push(edit.clone());
+                }
             }
         }
-        let parses = fix.edits.iter().all(|edit| {
-            let file = edit.location.file;
-            let old = &report.file(file).text;
-            errors(&applied(old, &with[&file].iter().collect::<Vec<_>>())) <= errors(old.bytes())
+        let parses = changed.iter().all(|file| {
+            let old = &self.report.file(*file).text;
+            errors(&applied(old, &with[file].iter().collect::<Vec<_>>())) <= errors(old.bytes())
         });
         if parses {
-            taken = with;
-            findings += 1;
+            (self.edits, self.fixes) = (with, self.fixes + count);
+        } else if fixes.len() > 1 {
+            let (first, second) = fixes.split_at(fixes.len() / 2);
+            self.take(first);
+            self.take(second);
         }
     }
-    Fixes { files: fixed(report, &taken), findings }
 }
 
 /// The files of `report` with a directive above the place of each finding, which gives `reason`, and
 /// how many findings that suppresses. A line that begins inside of a string gets none.
 pub fn ignores(report: &Report, reason: &str) -> Fixes {
-    let mut lines: BTreeMap<(FileId, u32), BTreeSet<&str>> = BTreeMap::new();
+    let mut rules: BTreeMap<FileId, BTreeMap<u32, BTreeSet<&str>>> = BTreeMap::new();
     for finding in report.findings.iter().filter(|finding| finding.rule != bad_suppression::ID) {
         let (file, at) = (finding.primary.file, finding.primary.span.start);
         let start = suppress::above(&report.file(file).text, at, "", "").0;
-        lines.entry((file, start)).or_default().insert(finding.rule);
+        let rules = rules.entry(file).or_default();
+        rules.entry(start).or_default().insert(finding.rule);
     }
     let mut made: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
-    for ((file, start), rules) in lines {
+    let mut lines: BTreeSet<(FileId, u32)> = BTreeSet::new();
+    rules.retain(|&file, _| report.reported.contains(&report.file(file).path));
+    for (&file, rules) in &rules {
         let text = &report.file(file).text;
-        let rules = rules.into_iter().collect::<Vec<_>>().join(",");
-        let (_, replacement) = suppress::above(text, start, &rules, reason);
-        let location = Location { file, span: Span::new(start, start) };
-        let edit = Edit { location, replacement };
-        let is_comment = comments(&applied(text, &[&edit])) > comments(text.bytes());
-        if report.reported.contains(&report.file(file).path) && is_comment {
-            made.entry(file).or_default().push(edit);
+        for start in outside_of_tokens(text, rules.keys().copied()) {
+            let rules = rules[&start].iter().copied().collect::<Vec<_>>().join(",");
+            let (_, replacement) = suppress::above(text, start, &rules, reason);
+            let location = Location { file, span: Span::new(start, start) };
+            made.entry(file).or_default().push(Edit { location, replacement });
+            lines.insert((file, text.line(start)));
         }
     }
     let is_made = |finding: &&Finding| {
-        let at = finding.primary;
-        let line = |offset| report.file(at.file).text.line(offset);
-        let edits = made.get(&at.file).into_iter().flatten();
-        edits.into_iter().any(|edit| line(edit.location.span.start) == line(at.span.start))
+        let Location { file, span } = finding.primary;
+        lines.contains(&(file, report.file(file).text.line(span.start)))
     };
     let findings = report.findings.iter().filter(is_made).count();
     Fixes { files: fixed(report, &made), findings }
+}
+
+/// Those of some starts of lines, in order, that are in no string and in no comment: where something
+/// that can do no harm in either is a comment of its own.
+fn outside_of_tokens(text: &SourceText, starts: impl Iterator<Item = u32>) -> Vec<u32> {
+    const PROBE: &str = "//\n";
+    let probe = |start| {
+        let location = Location { file: FileId(0), span: Span::new(start, start) };
+        Edit { location, replacement: PROBE.to_owned() }
+    };
+    let probes: Vec<Edit> = starts.map(probe).collect();
+    let probed = syntax::parse(SourceText::new(applied(text, &probes.iter().collect::<Vec<_>>())));
+    let comments: BTreeSet<u32> = probed.comments.iter().map(|comment| comment.start).collect();
+    let starts = probes.iter().map(|probe| probe.location.span.start);
+    let places = starts.zip((0..).step_by(PROBE.len()));
+    places
+        .filter(|(start, before)| comments.contains(&(start + before)))
+        .map(|(at, _)| at)
+        .collect()
 }
 
 fn fixed(report: &Report, edits: &BTreeMap<FileId, Vec<Edit>>) -> Vec<FixedFile> {
@@ -100,10 +139,6 @@ fn fixed(report: &Report, edits: &BTreeMap<FileId, Vec<Edit>>) -> Vec<FixedFile>
     let mut files: Vec<FixedFile> = fixed.collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
-}
-
-fn comments(text: &[u8]) -> usize {
-    syntax::parse(SourceText::new(text.to_vec())).comments.len()
 }
 
 fn chosen(finding: &Finding, unsafe_too: bool) -> Option<&Fix> {

@@ -29,6 +29,7 @@ fn is_path(code: &str) -> bool {
         "rules/",
         "tests/",
         "fixtures/",
+        "fuzz/",
         "docs/",
         ".ci/",
         "editors/",

@@ -14,6 +14,7 @@ mod explore;
 mod fixes;
 mod fixtures;
 mod flow;
+mod fuzz;
 mod hostile;
 mod index;
 mod layering;
