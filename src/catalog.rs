@@ -36,9 +36,9 @@ use rustc_hash::FxHashMap;
 
 pub use fact::{
     Access, Blocking, Callback, Called, Calls, Chain, Channel, Closes, Context, ContextRole,
-    Copying, Depth, Effect, Ends, Fact, Factory, Filter, Inherits, Kind, Model, NoReturn,
-    NonBlocking, Order, Part, Producer, Pure, Resource, Share, Signature, Starter, Stream,
-    Subrouter, TypeRole, TypeRoles, Wait, When,
+    Copying, Depth, Effect, Ends, Fact, Factory, Filter, Inherits, Kind, Model, Multiplexed,
+    NoReturn, NonBlocking, Order, Part, Producer, Pure, Resource, Share, Signature, Starter,
+    Stream, Subrouter, Transfer, TypeRole, TypeRoles, Wait, When,
 };
 pub use gate::{Bound, Gate, GoBounds, NoVersions, Versions};
 pub use name::{Direction, Name, TypeExpr};

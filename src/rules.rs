@@ -51,6 +51,7 @@ mod sharing;
 mod signal_notify_unbuffered;
 mod stop_bound_too_early;
 mod stop_channel_never_closed;
+mod stream_not_drained;
 pub mod stuck;
 mod timer_not_stopped;
 mod wait_ignores_context;
@@ -106,6 +107,7 @@ pub const ALL: &[Rule] = &[
     signal_notify_unbuffered::RULE,
     stop_bound_too_early::RULE,
     stop_channel_never_closed::RULE,
+    stream_not_drained::RULE,
     timer_not_stopped::RULE,
     stuck::UNLOCK_MISSING,
     wait_ignores_context::RULE,

@@ -19,6 +19,10 @@ pub enum Fact {
     Producer(Producer),
     /// `[[stream]]`
     Stream(Stream),
+    /// `[[multiplexed]]`
+    Multiplexed(Multiplexed),
+    /// `[[transfer]]`
+    Transfer(Transfer),
     /// `[[starter]]`
     Starter(Starter),
     /// `[[factory]]`
@@ -82,7 +86,7 @@ macro_rules! kinds {
 
 kinds! {
     Blocking(Blocking), NoReturn(NoReturn), Resource(Resource), Producer(Producer),
-    Stream(Stream), Starter(Starter), Factory(Factory), Channel(Channel), Context(Context), Type(TypeRoles),
+    Stream(Stream), Multiplexed(Multiplexed), Transfer(Transfer), Starter(Starter), Factory(Factory), Channel(Channel), Context(Context), Type(TypeRoles),
     Access(Access), Copy(Copying), Filter(Filter), Chain(Chain), Subrouter(Subrouter),
     Callback(Callback),
     Pure(Pure) with except, NonBlocking(NonBlocking) with except, Model(Model),
@@ -246,6 +250,28 @@ pub struct Stream {
     /// Those that leave it open.
     #[serde(default)]
     pub leave_open: Vec<Box<str>>,
+}
+
+/// A type of streams of which many share one connection: what one of them has received and nobody
+/// reads holds up all others.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Multiplexed {
+    /// What has no part in that: methods of the stream, and functions that take one.
+    pub aside: Vec<End>,
+}
+
+/// A function that reads until there is nothing more, or until what it writes to fails.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transfer {
+    /// What is read.
+    pub from: Place,
+    /// What is written to.
+    pub to: Place,
+    /// Types and variables that never fail as what is written to.
+    #[serde(default)]
+    pub never_fails: Vec<Name>,
 }
 
 /// A function that goes on, or starts something that goes on, until a channel that it is given

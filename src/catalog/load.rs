@@ -302,6 +302,8 @@ fn fact(kind: &str, own: DeTable<'_>, start: usize) -> Option<Result<Fact, toml:
         "resource" => read(own, start).map(Fact::Resource),
         "producer" => read(own, start).map(Fact::Producer),
         "stream" => read(own, start).map(Fact::Stream),
+        "multiplexed" => read(own, start).map(Fact::Multiplexed),
+        "transfer" => read(own, start).map(Fact::Transfer),
         "starter" => read(own, start).map(Fact::Starter),
         "factory" => read(own, start).map(Fact::Factory),
         "channel" => read(own, start).map(Fact::Channel),
@@ -326,7 +328,7 @@ fn admitted(kind: &str) -> &'static [About] {
     match kind {
         "resource" => &[About::Func, About::Type, About::Shape],
         "blocking" | "starter" => &[About::Func, About::Shape],
-        "producer" | "type" | "factory" => &[About::Type],
+        "producer" | "type" | "factory" | "multiplexed" => &[About::Type],
         "channel" => &[About::Var, About::Func],
         "access" => &[About::Func, About::Field],
         "signature" => &[About::Func, About::Field, About::Var],

@@ -199,6 +199,20 @@ impl Claims {
                 self.claim(entry, &["type", text]);
                 self.claim(entry, &fields);
             }
+            Fact::Multiplexed(multiplexed) => {
+                let mut fields = vec!["methods", text];
+                for end in &multiplexed.aside {
+                    match end {
+                        End::Method(method) => fields.push(method),
+                        End::Function(function) => {
+                            self.claim(entry, &["func", &function.to_string()]);
+                        }
+                        End::Call | End::Receive => panic!("{text}"),
+                    }
+                }
+                self.claim(entry, &["type", text]);
+                self.claim(entry, &fields);
+            }
             Fact::Channel(_) if entry.about == About::Var => self.claim(entry, &["var", text]),
             Fact::Producer(producer) => self.producer(entry, text, producer),
             Fact::Signature(signature) => self.signature(entry, text, signature),
@@ -224,6 +238,10 @@ impl Claims {
             Fact::Blocking(fact) => self.blocking(entry, text, fact),
             Fact::Resource(fact) => self.resource(entry, text, fact),
             Fact::Starter(fact) => self.starter(entry, text, fact),
+            Fact::Transfer(fact) => {
+                self.place(entry, text, &fact.from, &["any"]);
+                self.place(entry, text, &fact.to, &["any"]);
+            }
             Fact::Context(fact) => self.context(entry, text, fact),
             Fact::Copy(Copying { of, .. }) => self.place(entry, text, of, &["any"]),
             Fact::Filter(Filter { handler: Some(handler), .. }) => {
