@@ -41,8 +41,10 @@ pub mod mend;
 mod missing_deadline;
 pub mod page;
 mod part_not_ended;
+mod peer;
 mod pipe_end_not_closed;
 mod recurrence;
+mod request_context_escapes;
 mod request_shared_after_handoff;
 pub mod scene;
 pub mod selection;
@@ -99,6 +101,7 @@ pub const ALL: &[Rule] = &[
     pipe_end_not_closed::RULE,
     stuck::RANGE_NEVER_CLOSED,
     stuck::RECEIVE_WITHOUT_SENDER,
+    request_context_escapes::RULE,
     request_shared_after_handoff::RULE,
     stuck::SELECT_NEVER_READY,
     stuck::SEND_AND_RECEIVE_IN_ONE_GOROUTINE,

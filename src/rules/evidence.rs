@@ -9,6 +9,7 @@
 
 mod abandoned;
 mod both_ends;
+mod called_back;
 mod cleared;
 mod closed;
 mod consumer;
@@ -55,6 +56,7 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     each_function(package, &["make(chan"], |scene| abandoned::check(scene, findings));
     let groups = Groups::of(package);
     leaver::check(&groups, findings);
+    called_back::check(&groups, findings);
     sibling::check(&groups, findings);
     recipient::check(&groups, findings);
     consumer::check(&groups, findings);

@@ -232,7 +232,7 @@ fn first_mention(function: &Function<'_>, spawn: &Spawn, parameter: LocalId) -> 
 }
 
 /// The parameter of the body that a place is, as it was given.
-fn parameter(function: &Function<'_>, body: BodyId, place: &Place) -> Option<LocalId> {
+pub fn parameter(function: &Function<'_>, body: BodyId, place: &Place) -> Option<LocalId> {
     let literal = function.body(body).literal;
     let index = match place.root {
         Root::Param(index) if literal.is_none() => index,
@@ -278,7 +278,11 @@ fn exchange(
 
 /// Whether a function takes a response writer and a request and nothing else, so that it is called
 /// by a server or by another handler.
-fn is_given_both(cx: &FunctionCx<'_>, function: &Function<'_>, literal: Option<ExprId>) -> bool {
+pub fn is_given_both(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    literal: Option<ExprId>,
+) -> bool {
     let mut given = [false, false];
     for local in function.info.locals() {
         match local.kind {

@@ -33,9 +33,9 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
 #[derive(Clone, Copy)]
 pub(super) struct Arm {
     /// Its communication.
-    comm: StmtId,
+    pub comm: StmtId,
     /// What is received.
-    channel: ExprId,
+    pub channel: ExprId,
     /// Whether it stays ready once it is.
     stays: bool,
 }

@@ -4,7 +4,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, FuncId};
 use crate::rules::FunctionCx;
-use crate::rules::missing_deadline::{WithContext, calls_with_context, waits_for_one_answer};
+use crate::rules::peer::{WithContext, calls_with_context, waits_for_one_answer};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
 use crate::summary::{BodyId, ContextRoot, Function, Place, Places, Read, Root};

@@ -48,6 +48,7 @@ require (
 )
 
 require (
+	github.com/LK4D4/joincontext v0.0.0-20171026170139-1724345da6d5 // indirect
 	github.com/aws/aws-sdk-go v1.55.5 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/caddyserver/caddy/v2 v2.10.0 // indirect
