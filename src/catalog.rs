@@ -84,6 +84,8 @@ pub struct Catalog {
     shapes: Vec<(Shape, Facts)>,
     /// Import path of a package to the one that its facts are written for.
     aliases: FxHashMap<Box<str>, Box<str>>,
+    /// The texts of a team's tables, by path.
+    texts: FxHashMap<Box<str>, Box<str>>,
 }
 
 #[derive(Debug)]
@@ -165,6 +167,7 @@ impl Catalog {
         }
         for UserTables { path, text } in user {
             load::user(&mut catalog, path, text, &mut problems);
+            catalog.texts.insert(path.into(), text.into());
         }
         (catalog, problems)
     }
@@ -230,6 +233,32 @@ impl Catalog {
             .collect();
         all.sort_by_key(|(name, _)| *name);
         all
+    }
+
+    /// The entries that speak of a package, or of something that it declares, in order of the tables.
+    pub fn entries_of(&self, package: &str) -> Vec<&Entry> {
+        let named = self.describe(package).into_iter().flat_map(|(_, facts)| facts.entries());
+        let mut all: Vec<&Entry> = named.chain(self.package(package).entries()).collect();
+        all.sort_by(|a, b| a.origin.cmp(&b.origin));
+        all.dedup_by(|a, b| a.origin == b.origin);
+        all
+    }
+
+    /// An entry as its table writes it.
+    pub fn text(&self, entry: &Entry) -> &str {
+        let (path, line) = (&*entry.origin.0, entry.origin.1 as usize);
+        let embedded = EMBEDDED.iter().find(|(known, _)| *known == path).map(|(_, text)| *text);
+        let text = self.texts.get(path).map(|text| &**text).or(embedded).unwrap_or_default();
+        let starts: Vec<usize> = std::iter::once(0)
+            .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
+            .collect();
+        let is_header = |&start: &usize| text[start..].starts_with('[');
+        let own = starts[..line.min(starts.len())].iter().rfind(|start| is_header(start));
+        let next = starts.iter().skip(line).find(|start| is_header(start));
+        let entry = &text[own.copied().unwrap_or(0)..next.copied().unwrap_or(text.len())];
+        // What stands before the next header, and apart from it, is about that.
+        let end = entry.find("\n\n").unwrap_or(entry.len());
+        entry[..end].trim_end()
     }
 
     /// The import paths of the standard library's packages whose types functions take or give of

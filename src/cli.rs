@@ -9,6 +9,7 @@
 mod args;
 mod baseline;
 mod cache;
+mod catalog;
 mod chain;
 mod config;
 mod diff;
@@ -54,6 +55,7 @@ pub fn main() -> ExitCode {
     }
     match cli.command {
         Some(Command::Cache { command }) => cache::run(&command),
+        Some(Command::Catalog { package, input }) => catalog::run(package.as_deref(), &input),
         Some(Command::Chain { input, format }) => chain::run(&input, format),
         Some(Command::Explain { rule }) => explain(&rule),
         Some(Command::Completions { shell }) => {

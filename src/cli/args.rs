@@ -36,6 +36,14 @@ pub enum Command {
         #[arg(long, value_enum, default_value = "table")]
         format: TableFormat,
     },
+    /// Show what is known of a package's functions and types, and where from
+    Catalog {
+        /// The package's import path; without it, the packages of which something is known
+        #[arg(long = "for", value_name = "PKG")]
+        package: Option<String>,
+        #[command(flatten)]
+        input: InputArgs,
+    },
     /// See or delete what runs keep for later ones
     Cache {
         #[command(subcommand)]

@@ -5,6 +5,7 @@
 //! counts as the end of the matter, since it may have handed the cancel function on.
 
 mod held;
+mod nothing;
 mod stream;
 
 use crate::catalog::{Context, ContextRole, Model, Op};
@@ -53,6 +54,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     }
     findings.extend(held::check(cx, &read));
     findings.extend(stream::check(cx, &read));
+    findings.extend(nothing::check(cx));
 }
 
 /// A context with a cancel function.

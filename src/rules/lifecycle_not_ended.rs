@@ -4,6 +4,8 @@
 //! What such a thing is, the catalog says of libraries; of the run's own packages the summaries do:
 //! a constructor that starts a goroutine which stays until a method of the result tells it to end.
 
+mod forgotten;
+
 use crate::catalog::{self, End, Resource};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
@@ -45,6 +47,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if is_of_command(&read) {
         return;
     }
+    forgotten::check(cx, findings);
     for held in held::all(cx, &read, cx.versions(), &keeps_goroutine) {
         findings.extend(check_held(cx, &read, &held, None));
     }

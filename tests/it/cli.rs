@@ -475,3 +475,28 @@ fn a_question_that_leads_to_too_many_functions_of_dependencies_says_so() {
          ! no findings in 1 file of 1 package; T\n",
     );
 }
+
+#[test]
+fn what_is_known_of_a_package_is_shown_with_its_place() {
+    let own =
+        "[[catalog.blocking]]\nfunc = \"example.com/store.Fetch\"\nwait = \"rpc\"\n\n[severity]\n";
+    let dir = module(&[("straggler.toml", own), ("clean.go", CLEAN)]);
+    let expected = "exit 0\n# straggler.toml:1\n[[catalog.blocking]]\n\
+                    func = \"example.com/store.Fetch\"\nwait = \"rpc\"\n";
+    check(dir.path(), &["catalog", "--for", "example.com/store"], expected);
+    check(
+        dir.path(),
+        &["catalog", "--for", "example.com/stor"],
+        "exit 2\n! error: nothing is known of package `example.com/stor`; did you mean \
+         `example.com/store`?\n",
+    );
+    let known = straggler(dir.path()).arg("catalog").output().expect("straggler runs");
+    let known = seen(&known);
+    assert!(known.contains("\nexample.com/store\n"), "{known}");
+    assert!(known.contains("\nnet/http\n"), "{known}");
+    let bolt = straggler(dir.path()).args(["catalog", "--for", "go.etcd.io/bbolt"]).output();
+    let bolt = seen(&bolt.expect("straggler runs"));
+    let first =
+        "exit 0\n# rules/catalog/etcd.toml:105\n[[blocking]]\nfunc = \"go.etcd.io/bbolt.Open\"\n";
+    assert!(bolt.starts_with(first), "{bolt}");
+}
