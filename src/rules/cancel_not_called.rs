@@ -40,17 +40,13 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
     let function = &read.function;
     let mut parents: Option<Parents> = None;
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let Some(fact) = with_cancel(cx, function, call) else { continue };
-            let declared = Node::Decl(cx.declared().decl);
-            let parents = parents.get_or_insert_with(|| function.file.parents(declared));
-            let made = made(function, parents, at, call, fact);
-            let finding = made.and_then(|made| check_made(cx, &read, parents, &made));
-            findings.extend(finding);
-        }
+    for (at, call) in function.calls() {
+        let Some(fact) = with_cancel(cx, function, call) else { continue };
+        let declared = Node::Decl(cx.declared().decl);
+        let parents = parents.get_or_insert_with(|| function.file.parents(declared));
+        let made = made(function, parents, at, call, fact);
+        let finding = made.and_then(|made| check_made(cx, &read, parents, &made));
+        findings.extend(finding);
     }
     findings.extend(held::check(cx, &read));
     findings.extend(stream::check(cx, &read));

@@ -18,7 +18,6 @@ mod variant;
 
 use crate::catalog::{Base, Blocking, Context, ContextRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::Step;
 use crate::index::{LocalKind, Type};
 use crate::rules::held::runs_process;
 use crate::rules::scene::serves_tests;
@@ -85,29 +84,25 @@ struct Fresh {
 fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
     let function = &read.function;
     let mut found: Vec<Fresh> = Vec::new();
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
-            for (index, &arg) in (0..).zip(args) {
-                if !function.info.type_of(arg).is_context() {
-                    continue;
-                }
-                let origin = cx.summaries().context(function, at, arg);
-                let mut roots = origin.roots.iter().filter(|root| **root != ContextRoot::Unknown);
-                let (Some(&ContextRoot::Fresh(made)), None) = (roots.next(), roots.next()) else {
-                    continue;
-                };
-                let known = found.iter().any(|fresh| fresh.made == made);
-                if known || origin.detached || !is_root(cx, function, made) {
-                    continue;
-                }
-                if let Some(evidence) = evidence::waits_on(cx, read, call, index) {
-                    let unclear = origin.roots.len() > 1;
-                    let (derivations, deadline) = (origin.derivations, origin.deadline);
-                    found.push(Fresh { made, call, at, evidence, derivations, deadline, unclear });
-                }
+    for (at, call) in function.calls() {
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        for (index, &arg) in (0..).zip(args) {
+            if !function.info.type_of(arg).is_context() {
+                continue;
+            }
+            let origin = cx.summaries().context(function, at, arg);
+            let mut roots = origin.roots.iter().filter(|root| **root != ContextRoot::Unknown);
+            let (Some(&ContextRoot::Fresh(made)), None) = (roots.next(), roots.next()) else {
+                continue;
+            };
+            let known = found.iter().any(|fresh| fresh.made == made);
+            if known || origin.detached || !is_root(cx, function, made) {
+                continue;
+            }
+            if let Some(evidence) = evidence::waits_on(cx, read, call, index) {
+                let unclear = origin.roots.len() > 1;
+                let (derivations, deadline) = (origin.derivations, origin.deadline);
+                found.push(Fresh { made, call, at, evidence, derivations, deadline, unclear });
             }
         }
     }

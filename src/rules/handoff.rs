@@ -117,10 +117,20 @@ pub fn way_out<S>(function: &Function<'_>, at: At, leaves: &Path<S>) -> Option<(
     }
 }
 
+/// A way on which a function returns while this goroutine of it still runs.
+fn returned_before(spawn: &Spawn) -> Option<&Path> {
+    let returns = |path: &&Path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_) | Exit::End));
+    spawn.outlives.iter().find(returns)
+}
+
+/// Where a function returns while this goroutine of it still runs, and on what condition.
+pub fn returned_at(function: &Function<'_>, spawn: &Spawn) -> Option<(Span, String)> {
+    returned_before(spawn).and_then(|path| way_out(function, spawn.at, path))
+}
+
 /// Whether a function can return while this goroutine of it still runs.
 pub fn is_left_behind(read: &Read<'_>, spawn: &Spawn) -> bool {
-    let returns = |path: &Path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_) | Exit::End));
-    spawn.outlives.iter().any(returns)
+    returned_before(spawn).is_some()
         && !(spawn.signals.is_empty() && waits_for_something(read, spawn.at))
 }
 

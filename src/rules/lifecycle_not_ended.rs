@@ -8,7 +8,7 @@ mod forgotten;
 
 use crate::catalog::{self, End, Resource};
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Exit, Passing, Start, StepId, Walk};
 use crate::index::{Callee, Type};
 use crate::rules::held::{self, Held, Lost, Way};
 use crate::rules::recurrence::{self, Runs};
@@ -103,32 +103,25 @@ fn own_resources(
 ) -> Vec<(Resource, ExprId, At, u32, Location)> {
     let function = &read.function;
     let mut found = Vec::new();
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let Callee::Func(callee) = function.info.callee(call) else { continue };
-            for resource in cx.summaries().resources(*callee) {
-                let by_context = resource.stop.last().is_some_and(|last| last.as_str() == "Done()");
-                if by_context {
-                    continue;
-                }
-                let ends = resource.ends.iter().map(|end| End::Method(end.as_str().into()));
-                let fact = Resource {
-                    what: type_name(function, call, resource.result).into(),
-                    place: catalog::Place {
-                        base: catalog::Base::Result(resource.result),
-                        field: None,
-                    },
-                    ends: ends.collect(),
-                    starts: Vec::new(),
-                    context: None,
-                    stop: None,
-                    goroutine: true,
-                    without_options: false,
-                };
-                found.push((fact, call, at, resource.result, resource.started));
+    for (at, call) in function.calls() {
+        let Callee::Func(callee) = function.info.callee(call) else { continue };
+        for resource in cx.summaries().resources(*callee) {
+            let by_context = resource.stop.last().is_some_and(|last| last.as_str() == "Done()");
+            if by_context {
+                continue;
             }
+            let ends = resource.ends.iter().map(|end| End::Method(end.as_str().into()));
+            let fact = Resource {
+                what: type_name(function, call, resource.result).into(),
+                place: catalog::Place { base: catalog::Base::Result(resource.result), field: None },
+                ends: ends.collect(),
+                starts: Vec::new(),
+                context: None,
+                stop: None,
+                goroutine: true,
+                without_options: false,
+            };
+            found.push((fact, call, at, resource.result, resource.started));
         }
     }
     found

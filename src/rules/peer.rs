@@ -1,7 +1,6 @@
 //! Calls that ask another process or machine, as far as is known, and the contexts that they are given.
 
 use crate::catalog::{Blocking, Context, NonBlocking, Pure, Wait};
-use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, Type};
 use crate::rules::FunctionCx;
 use crate::summary::{At, ContextOrigin, ContextRoot, Function, Place, Read, Root, facts};
@@ -23,16 +22,12 @@ pub struct WithContext {
 pub fn calls_with_context(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<WithContext> {
     let function = &read.function;
     let mut found = Vec::new();
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
-            let Some(&context) = args.first() else { continue };
-            if function.info.type_of(context).is_context() {
-                let origin = cx.summaries().context(function, at, context);
-                found.push(WithContext { at, call, context, origin });
-            }
+    for (at, call) in function.calls() {
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        let Some(&context) = args.first() else { continue };
+        if function.info.type_of(context).is_context() {
+            let origin = cx.summaries().context(function, at, context);
+            found.push(WithContext { at, call, context, origin });
         }
     }
     found

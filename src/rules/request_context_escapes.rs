@@ -7,11 +7,10 @@
 
 use crate::catalog::TypeRole;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Exit, PathEnd};
 use crate::index::{Callee, LocalId};
 use crate::rules::handoff::{
-    go_keyword, has_role, is_given_both, is_left_behind, others_may_wait, parameter,
-    waits_for_something, way_out,
+    go_keyword, has_role, is_given_both, is_left_behind, others_may_wait, parameter, returned_at,
+    waits_for_something,
 };
 use crate::rules::peer::{WithContext, calls_with_context, waits_for_one_answer};
 use crate::rules::scene::{may_start_goroutines, serves_tests};
@@ -155,11 +154,7 @@ fn tell(
     let parameter = function.info.local(request);
     label(parameter.span, Role::Made, "the context is that of this request".to_owned());
     label(go_keyword(function, spawn), Role::Started, "the goroutine is started here".to_owned());
-    let leaves = spawn
-        .outlives
-        .iter()
-        .find(|path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_) | Exit::End)));
-    if let Some((span, told)) = leaves.and_then(|path| way_out(function, spawn.at, path)) {
+    if let Some((span, told)) = returned_at(function, spawn) {
         label(span, Role::Left, told);
     }
     finding.why = "the server cancels the context of a request as soon as its handler has returned"

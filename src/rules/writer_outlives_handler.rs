@@ -4,9 +4,8 @@
 mod sent;
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Exit, PathEnd};
 use crate::rules::handoff::{
-    Exchange, Held, go_keyword, held, is_left_behind, others_may_wait, way_out,
+    Exchange, Held, go_keyword, held, is_left_behind, others_may_wait, returned_at,
 };
 use crate::rules::scene::may_start_goroutines;
 use crate::rules::{Check, FunctionCx, Rule};
@@ -52,11 +51,7 @@ fn finding(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn, held: &Held) -> 
     label(parameter.span, Role::Made, format!("`{name}` is valid until the handler returns"));
     let go = go_keyword(function, spawn);
     label(go, Role::Started, "the goroutine is started here".to_owned());
-    let leaves = spawn
-        .outlives
-        .iter()
-        .find(|path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_) | Exit::End)));
-    if let Some((span, told)) = leaves.and_then(|path| way_out(function, spawn.at, path)) {
+    if let Some((span, told)) = returned_at(function, spawn) {
         label(span, Role::Left, told);
     }
     finding.help = help;

@@ -126,6 +126,15 @@ impl<'a> Function<'a> {
         }
     }
 
+    /// The calls that happen in all bodies, in order of bodies and steps.
+    pub fn calls(&self) -> impl Iterator<Item = (At, ExprId)> {
+        let steps = |body: BodyId| self.body(body).cfg.steps().map(move |step| At { body, step });
+        self.bodies().flat_map(steps).filter_map(|at| match self.step(at) {
+            Step::Call(call) => Some((at, call)),
+            _ => None,
+        })
+    }
+
     /// Where a call happens, is started or is registered; `None` if it is never reached.
     pub fn at_call(&self, call: ExprId) -> Option<At> {
         self.by_call.get(&self.file.unparen(call)).copied()

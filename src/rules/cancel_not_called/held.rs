@@ -31,24 +31,13 @@ pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     let function = &read.function;
     let mut findings = Vec::new();
     let mut parents: Option<Parents> = None;
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let Callee::Func(func) = function.info.callee(call) else { continue };
-            let Some(ending) = ending(cx, *func) else { continue };
-            let declared = Node::Decl(cx.declared().decl);
-            let parents = parents.get_or_insert_with(|| function.file.parents(declared));
-            let Some((local, stored)) = stored(function, parents, at, call) else { continue };
-            findings.extend(check_call(
-                cx,
-                function,
-                parents,
-                (at, call),
-                (local, stored),
-                &ending,
-            ));
-        }
+    for (at, call) in function.calls() {
+        let Callee::Func(func) = function.info.callee(call) else { continue };
+        let Some(ending) = ending(cx, *func) else { continue };
+        let declared = Node::Decl(cx.declared().decl);
+        let parents = parents.get_or_insert_with(|| function.file.parents(declared));
+        let Some((local, stored)) = stored(function, parents, at, call) else { continue };
+        findings.extend(check_call(cx, function, parents, (at, call), (local, stored), &ending));
     }
     findings
 }

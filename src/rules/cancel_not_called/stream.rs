@@ -21,12 +21,8 @@ pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     let Some(stream) = known.next() else { return Vec::new() };
     let parents = function.file.parents(Node::Decl(cx.declared().decl));
     let mut findings = Vec::new();
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            findings.extend(check_call(cx, function, &parents, at, call, stream));
-        }
+    for (at, call) in function.calls() {
+        findings.extend(check_call(cx, function, &parents, at, call, stream));
     }
     findings
 }

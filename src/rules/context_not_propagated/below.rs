@@ -32,17 +32,13 @@ struct Below {
 pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     let function = &read.function;
     let mut findings = Vec::new();
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let Callee::Func(func) = function.info.callee(call) else { continue };
-            if !may_wait_without(cx, *func) {
-                continue;
-            }
-            let Some(below) = below(cx, *func, MAX_DEPTH) else { continue };
-            findings.extend(check_call(cx, read, at, call, &below));
+    for (at, call) in function.calls() {
+        let Callee::Func(func) = function.info.callee(call) else { continue };
+        if !may_wait_without(cx, *func) {
+            continue;
         }
+        let Some(below) = below(cx, *func, MAX_DEPTH) else { continue };
+        findings.extend(check_call(cx, read, at, call, &below));
     }
     findings
 }

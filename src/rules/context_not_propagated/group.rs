@@ -14,15 +14,11 @@ use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind};
 pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     let function = &read.function;
     let mut findings = Vec::new();
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            if is(cx, function, call, Op::ErrgroupWithContext) {
-                findings.extend(check_group(cx, read, at, call));
-            } else {
-                findings.extend(check_copy(cx, function, call));
-            }
+    for (at, call) in function.calls() {
+        if is(cx, function, call, Op::ErrgroupWithContext) {
+            findings.extend(check_group(cx, read, at, call));
+        } else {
+            findings.extend(check_copy(cx, function, call));
         }
     }
     findings

@@ -2,7 +2,6 @@
 
 use crate::catalog::{Blocking, Carrier, Name, Wait, When};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::Step;
 use crate::index::Constant;
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
@@ -16,14 +15,10 @@ use crate::syntax::{ExprId, ExprKind, Node};
 pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     let function = &read.function;
     let mut findings = Vec::new();
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let Some(variant) = without_context(cx, function, call) else { continue };
-            let Some((at, waits)) = wait_of(cx, read, (at, call), variant.when) else { continue };
-            findings.extend(check_call(cx, read, at, call, waits, &variant));
-        }
+    for (at, call) in function.calls() {
+        let Some(variant) = without_context(cx, function, call) else { continue };
+        let Some((at, waits)) = wait_of(cx, read, (at, call), variant.when) else { continue };
+        findings.extend(check_call(cx, read, at, call, waits, &variant));
     }
     findings
 }
@@ -160,25 +155,21 @@ pub fn wait_of_result(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId) -> Opt
             return None;
         }
     }
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
-                continue;
-            };
-            let known = facts(cx.catalog(), function.index, function.info.callee(call));
-            let carrier = known.in_force::<Blocking>(cx.versions()).and_then(|fact| fact.context);
-            let operand = match (carrier, &function.file.expr(function.file.unparen(callee)).kind) {
-                (Some(Carrier::Receiver), ExprKind::Selector { base, .. }) => Some(*base),
-                (Some(Carrier::Request(index)), _) => args.get(index as usize).copied(),
-                _ => None,
-            };
-            let waits = operand
-                .is_some_and(|operand| function.object_places(at, operand).only() == Some(&result));
-            if waits {
-                return (!bound::is_short(cx, function, call, fixed)).then_some((at, call));
-            }
+    for (at, call) in function.calls() {
+        let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
+            continue;
+        };
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        let carrier = known.in_force::<Blocking>(cx.versions()).and_then(|fact| fact.context);
+        let operand = match (carrier, &function.file.expr(function.file.unparen(callee)).kind) {
+            (Some(Carrier::Receiver), ExprKind::Selector { base, .. }) => Some(*base),
+            (Some(Carrier::Request(index)), _) => args.get(index as usize).copied(),
+            _ => None,
+        };
+        let waits = operand
+            .is_some_and(|operand| function.object_places(at, operand).only() == Some(&result));
+        if waits {
+            return (!bound::is_short(cx, function, call, fixed)).then_some((at, call));
         }
     }
     None

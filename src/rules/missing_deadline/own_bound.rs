@@ -3,7 +3,6 @@
 
 use crate::catalog::{Base, Blocking, When};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::Step;
 use crate::rules::FunctionCx;
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::{holds_any, serves_tests};
@@ -36,30 +35,26 @@ struct Bounded<'a> {
 
 fn bounded_calls<'a>(cx: &FunctionCx<'a>, function: &Function<'_>) -> Vec<Bounded<'a>> {
     let mut found = Vec::new();
-    for body in function.bodies() {
-        for step in function.body(body).cfg.steps() {
-            let at = At { body, step };
-            let Step::Call(call) = function.step(at) else { continue };
-            let known = facts(cx.catalog(), function.index, function.info.callee(call));
-            let Some(fact) = known.in_force::<Blocking>(cx.versions()) else { continue };
-            if fact.when != When::Call {
-                continue;
-            }
-            let bound = match (&fact.timeout, &fact.only_with) {
-                (Some(place), _) => match (place.base, place.field.as_deref()) {
-                    (Base::Param(index), Some(field)) => {
-                        field_of(function, call, index as usize, field)
-                    }
-                    _ => continue,
-                },
-                (None, Some(_)) => match by_options(cx, function, at, call, fact) {
-                    Some(bound) => bound,
-                    None => continue,
-                },
-                (None, None) => continue,
-            };
-            found.push(Bounded { call, fact, bound });
+    for (at, call) in function.calls() {
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        let Some(fact) = known.in_force::<Blocking>(cx.versions()) else { continue };
+        if fact.when != When::Call {
+            continue;
         }
+        let bound = match (&fact.timeout, &fact.only_with) {
+            (Some(place), _) => match (place.base, place.field.as_deref()) {
+                (Base::Param(index), Some(field)) => {
+                    field_of(function, call, index as usize, field)
+                }
+                _ => continue,
+            },
+            (None, Some(_)) => match by_options(cx, function, at, call, fact) {
+                Some(bound) => bound,
+                None => continue,
+            },
+            (None, None) => continue,
+        };
+        found.push(Bounded { call, fact, bound });
     }
     found
 }
