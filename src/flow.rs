@@ -22,6 +22,7 @@ mod layout;
 mod operands;
 mod paths;
 mod print;
+mod reach;
 
 use rustc_hash::FxHashMap;
 
@@ -145,6 +146,7 @@ pub struct Cfg {
     by_expr: FxHashMap<ExprId, StepId>,
     by_stmt: FxHashMap<StmtId, StepId>,
     incomplete: bool,
+    reachable: reach::Reachable,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::flow::build::{Draft, DraftBlock};
+use crate::flow::reach::Reachable;
 use crate::flow::{Block, BlockId, Cfg, Edge, EdgeKind, Step, StepId};
 
 /// The graph of `draft`.
@@ -25,6 +26,7 @@ pub(super) fn layout(mut draft: Draft) -> Cfg {
         by_expr: FxHashMap::default(),
         by_stmt: FxHashMap::default(),
         incomplete: draft.incomplete,
+        reachable: Reachable::default(),
     };
     for head in heads {
         let (first_step, first_edge) = (cfg.steps.len() as u32, cfg.edges.len() as u32);

@@ -101,6 +101,22 @@ impl Cfg {
         state: W::State,
         walk: &mut W,
     ) -> Vec<Path<W::State>> {
+        self.search_for(usize::MAX, start, state, walk)
+    }
+
+    /// Whether there is a path that `walk` looks for.
+    pub fn finds<W: Walk>(&self, start: Start, state: W::State, walk: &mut W) -> bool {
+        !self.search_for(1, start, state, walk).is_empty()
+    }
+
+    /// The shortest paths, and not more of them than are wanted.
+    fn search_for<W: Walk>(
+        &self,
+        wanted: usize,
+        start: Start,
+        state: W::State,
+        walk: &mut W,
+    ) -> Vec<Path<W::State>> {
         let mut found = Vec::new();
         let mut ends = FxHashSet::default();
         let mut nodes: Vec<Node<W::State>> = Vec::new();
@@ -155,6 +171,9 @@ impl Cfg {
                 }
                 edges.reverse();
                 found.push(Path { edges, end, state });
+                if found.len() == wanted {
+                    break;
+                }
             }
         }
         found
@@ -168,16 +187,16 @@ impl Cfg {
         self.search(Start::After(from), (), &mut Escape { settled })
     }
 
-    /// Whether `to` can come after `from`; after itself if the two are the same.
-    pub fn reaches(&self, from: StepId, to: StepId) -> bool {
-        !self.search(Start::After(from), (), &mut Reach { to, avoid: None }).is_empty()
+    /// Whether a step that satisfies `to` can come after `from`.
+    pub fn reaches_any(&self, from: StepId, to: &dyn Fn(StepId) -> bool) -> bool {
+        self.finds(Start::After(from), (), &mut Reach { to, avoid: None })
     }
 
     /// Whether every path from the beginning to `below` passes `above` first; a step dominates
     /// itself.
     pub fn dominates(&self, above: StepId, below: StepId) -> bool {
-        let mut walk = Reach { to: below, avoid: Some(above) };
-        above == below || self.search(Start::Entry, (), &mut walk).is_empty()
+        let mut walk = Reach { to: &|step| step == below, avoid: Some(above) };
+        above == below || !self.finds(Start::Entry, (), &mut walk)
     }
 }
 
@@ -197,17 +216,17 @@ impl Walk for Escape<'_> {
     }
 }
 
-struct Reach {
-    to: StepId,
+struct Reach<'r> {
+    to: &'r dyn Fn(StepId) -> bool,
     avoid: Option<StepId>,
 }
 
-impl Walk for Reach {
+impl Walk for Reach<'_> {
     type State = ();
 
     fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
         match step {
-            step if step == self.to => Passing::Found,
+            step if (self.to)(step) => Passing::Found,
             step if Some(step) == self.avoid => Passing::Drop,
             _ => Passing::On(()),
         }

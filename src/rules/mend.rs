@@ -18,15 +18,21 @@ use text::Text;
 /// A fix of `finding`, whose primary place is in `file`.
 pub fn fix(file: &File, finding: &Finding) -> Option<Fix> {
     let at = finding.primary.span;
-    let text = Text::around(file, at)?;
+    let text = || Text::around(file, at);
     let here = finding.defect.file == finding.primary.file;
     let (message, edits) = match finding.rule {
         "cancel-not-called" if here => deferred::cancel(file, finding.defect.span)?,
         "watch-not-drained" if here => deferred::drain(file, finding.defect.span)?,
-        "unlock-missing" => deferred::unlock(&text, at)?,
-        "done-arm-does-not-leave" => arm::leave(&text, at)?,
-        "wait-ignores-context" => arm::sleep(&text, at, &told(&text, finding)?)?,
-        "goroutine-ignores-context" => arm::listen(&text, at, &told(&text, finding)?)?,
+        "unlock-missing" => deferred::unlock(&text()?, at)?,
+        "done-arm-does-not-leave" => arm::leave(&text()?, at)?,
+        "wait-ignores-context" => {
+            let text = text()?;
+            arm::sleep(&text, at, &told(&text, finding)?)?
+        }
+        "goroutine-ignores-context" => {
+            let text = text()?;
+            arm::listen(&text, at, &told(&text, finding)?)?
+        }
         _ => return None,
     };
     let edit = |(span, replacement): (Span, String)| Edit {

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use crate::flow::{EdgeKind, Forward, Solution, Step, StepId};
 use crate::index::{LocalId, LocalKind, Type};
 use crate::summary::function::{At, Function, is_given};
@@ -165,9 +167,10 @@ impl Function<'_> {
             .filter_map(|body| self.body(body).made)
             .find(|made| made.body == owner)?;
         let mut chosen = self.reaching_here(local, made)?;
+        let here: FxHashSet<u32> = chosen.iter().copied().collect();
         for &definition in all {
             let at = self.definitions[definition as usize].at;
-            if !chosen.contains(&definition)
+            if !here.contains(&definition)
                 && at.is_some_and(|at| self.body(owner).cfg.reaches(made.step, at.step))
             {
                 chosen.push(definition);

@@ -2,4 +2,5 @@
 
 mod edits;
 mod parse;
+mod repeated;
 mod run;

@@ -6,6 +6,8 @@
 //! that has waited for their end, that a signal of theirs has chosen, or that looks at what they
 //! wrote is no evidence.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Basic, Def, LocalId, LocalKind, Type};
@@ -239,19 +241,22 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
 
     /// The edges by which a loop ends that receives, and in which nothing is started: it has
     /// received as often as it was meant to.
-    fn headers(&self) -> Vec<EdgeKind> {
+    fn headers(&self) -> FxHashSet<EdgeKind> {
         let scene = self.channel.scene;
         let cfg = self.cfg();
+        let mut outermost: FxHashMap<Span, Node> = FxHashMap::default();
+        for &node in scene.nodes.iter() {
+            outermost.entry(scene.span(node)).or_insert(node);
+        }
         let step_loops = |step: StepId| {
-            let span = cfg.step(step).span(scene.file);
-            let node = scene.nodes.iter().copied().find(|&node| scene.span(node) == span);
-            node.map_or_else(Vec::new, |node| loops_around(scene, node))
+            let node = outermost.get(&cfg.step(step).span(scene.file));
+            node.map_or_else(Vec::new, |&node| loops_around(scene, node))
         };
-        let mut started = Vec::new();
+        let mut started = FxHashSet::default();
         for sender in &self.senders {
             started.extend(step_loops(sender.step));
         }
-        let mut headers = Vec::new();
+        let mut headers = FxHashSet::default();
         for (at, deeds) in &self.channel.deeds {
             if at.body != self.channel.owner
                 || !deeds.iter().any(|deed| matches!(deed, Deed::Receive))
@@ -263,7 +268,9 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
                     continue;
                 }
                 match scene.file.stmt(around).kind {
-                    StmtKind::Range { .. } => headers.push(EdgeKind::Done(around)),
+                    StmtKind::Range { .. } => {
+                        headers.insert(EdgeKind::Done(around));
+                    }
                     StmtKind::For { cond: Some(cond), .. } => {
                         headers.extend(scene.file.descendants(Node::Expr(cond)).filter_map(
                             |node| match node {
@@ -635,7 +642,7 @@ struct Leave<'l, 'c, 's, 'a> {
     received: Vec<LocalId>,
     oks: Vec<LocalId>,
     written: Vec<LocalId>,
-    headers: Vec<EdgeKind>,
+    headers: FxHashSet<EdgeKind>,
 }
 
 impl Leave<'_, '_, '_, '_> {
@@ -674,13 +681,12 @@ impl Walk for Leave<'_, '_, '_, '_> {
         if next.pending > 0 && abandoned.waits_for_senders(step) {
             return Passing::Drop;
         }
-        for sender in &abandoned.senders {
-            if sender.step == step {
-                next.passed |= sender_bit(&abandoned.senders, step);
-                next.pending = next.pending.saturating_add(sender.volume.sends);
-                if next.pending > COUNTED {
-                    next.pending = MANY;
-                }
+        let first = abandoned.senders.partition_point(|sender| sender.step < step);
+        for sender in abandoned.senders[first..].iter().take_while(|sender| sender.step == step) {
+            next.passed |= sender_bit(&abandoned.senders, step);
+            next.pending = next.pending.saturating_add(sender.volume.sends);
+            if next.pending > COUNTED {
+                next.pending = MANY;
             }
         }
         let deeds = abandoned.channel.deeds_at(abandoned.at(step));
@@ -733,8 +739,9 @@ impl Walk for Leave<'_, '_, '_, '_> {
 }
 
 fn sender_bit(senders: &[Sender], step: StepId) -> u32 {
-    let place = senders.iter().position(|sender| sender.step == step);
-    place.and_then(|place| 1_u32.checked_shl(place as u32)).unwrap_or(0)
+    let place = senders.partition_point(|sender| sender.step < step);
+    let is_sender = senders.get(place).is_some_and(|sender| sender.step == step);
+    if is_sender { 1_u32.checked_shl(place as u32).unwrap_or(0) } else { 0 }
 }
 
 /// `c` of an expression `<-c`.

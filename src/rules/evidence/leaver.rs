@@ -6,14 +6,18 @@
 //! nothing beside, waits for ever. Or the channel is made for one request by the function that
 //! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever.
 
+use std::cell::OnceCell;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, LocalKind, Type};
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence, first_line};
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, holds_any};
 use crate::source::Span;
 use crate::syntax::{ChanDir, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -62,8 +66,9 @@ impl<'g, 'a> Left<'g, 'a> {
         let makes: Vec<&Op> =
             group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).collect();
         let unbuffered = makes.iter().all(|make| make.act == Act::Make(Some(0)));
+        let sent = with(Act::Send).next().is_some();
         let stays = with(Act::Range).chain(with(Act::Notify)).next().is_some();
-        if group.open || makes.is_empty() || !unbuffered || stays {
+        if group.open || makes.is_empty() || !unbuffered || stays || !sent {
             return None;
         }
         let receives: Vec<(&Op, Arm)> = with(Act::Receive)
@@ -291,15 +296,30 @@ pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option
         .filter(|other| matches!(other.act, Act::Receive | Act::Range) && other.same_body(op))
         .filter_map(|other| scene.step_of(cfg, other.node))
         .collect();
+    let mut out = Out::past(scene, cfg, &again);
+    let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+    let begins = edges.filter_map(|edge| match edge.kind {
+        EdgeKind::Arm(of, index) if of == select => Some((index, edge.to)),
+        _ => None,
+    });
+    let begins: FxHashMap<u32, BlockId> = begins.collect();
+    let closes: OnceCell<Vec<Span>> = OnceCell::new();
     let mut found: Option<Arm> = None;
     for (index, clause) in clauses.iter().enumerate() {
         let comm = clause.comm?;
         let Some(channel) = Step::Comm(comm).received_from(scene.file) else { continue };
-        if index as u32 == place || !leaves(scene, cfg, (select, index as u32), &again) {
+        let mut leaves = || {
+            let begin = begins.get(&(index as u32));
+            begin.is_some_and(|&begin| cfg.finds(Start::Block(begin), (), &mut out))
+        };
+        if index as u32 == place || !leaves() {
             continue;
         }
         let channel = scene.file.unparen(channel);
-        let announced = || closes_within(scene, op, clause.span);
+        let announced = || {
+            let closes = closes.get_or_init(|| closes_in_body(scene, op));
+            closes.iter().any(|&close| clause.span.contains(close))
+        };
         let arm =
             Arm { comm, channel, stays: stays_ready(groups, op.scene, channel) || announced() };
         if found.is_none_or(|found| arm.stays && !found.stays) {
@@ -309,55 +329,60 @@ pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option
     found
 }
 
-/// Whether the arm of a `select` can lead out of the body past some steps: neither to one of them,
-/// nor to a `select` where one of them waits too.
-fn leaves(scene: &Scene<'_>, cfg: &Cfg, (select, arm): (StmtId, u32), again: &[StepId]) -> bool {
-    struct Out<'o> {
-        again: &'o [StepId],
-        selects: Vec<StmtId>,
-    }
-    impl Walk for Out<'_> {
-        type State = ();
-        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-            if self.again.contains(&step) { Passing::Drop } else { Passing::On(()) }
-        }
-        fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
-            let waits =
-                matches!(edge.kind, EdgeKind::Arm(select, _) if self.selects.contains(&select));
-            (!waits).then_some(())
-        }
-        fn exit(&mut self, (): &(), exit: Exit) -> bool {
-            matches!(exit, Exit::Return(_) | Exit::End)
-        }
-    }
-    let is_again = |comm: StmtId| {
-        again.iter().any(|&step| matches!(cfg.step(step), Step::Comm(other) if other == comm))
-    };
-    let waits =
-        |clauses: &[CommClause]| clauses.iter().any(|clause| clause.comm.is_some_and(is_again));
-    let selects = scene.nodes.iter().filter_map(|&node| match node {
-        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
-            StmtKind::Select(clauses) if waits(clauses) => Some(stmt),
-            _ => None,
-        },
-        _ => None,
-    });
-    let mut walk = Out { again, selects: selects.collect() };
-    let mut edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
-    let edge = edges.find(|edge| edge.kind == EdgeKind::Arm(select, arm));
-    edge.is_some_and(|edge| !cfg.search(Start::Block(edge.to), (), &mut walk).is_empty())
+/// Looks for a way out of the body past some steps: neither to one of them, nor to a `select` where one
+/// of them waits too.
+struct Out<'o> {
+    again: &'o [StepId],
+    selects: FxHashSet<StmtId>,
 }
 
-/// Whether a clause closes a channel: it tells others that the receiver has gone.
-fn closes_within(scene: &Scene<'_>, op: &Op, clause: Span) -> bool {
-    scene.nodes.iter().any(|&node| match node {
+impl<'o> Out<'o> {
+    fn past(scene: &Scene<'_>, cfg: &Cfg, again: &'o [StepId]) -> Out<'o> {
+        let comms = again.iter().filter_map(|&step| match cfg.step(step) {
+            Step::Comm(comm) => Some(comm),
+            _ => None,
+        });
+        let comms: FxHashSet<StmtId> = comms.collect();
+        let waits = |clause: &CommClause| clause.comm.is_some_and(|comm| comms.contains(&comm));
+        let selects = scene.nodes.iter().filter_map(|&node| match node {
+            Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+                StmtKind::Select(clauses) if clauses.iter().any(waits) => Some(stmt),
+                _ => None,
+            },
+            _ => None,
+        });
+        Out { again, selects: selects.collect() }
+    }
+}
+
+impl Walk for Out<'_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if self.again.contains(&step) { Passing::Drop } else { Passing::On(()) }
+    }
+
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        let waits = matches!(edge.kind, EdgeKind::Arm(select, _) if self.selects.contains(&select));
+        (!waits).then_some(())
+    }
+
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
+}
+
+/// Where the body of an operation closes channels: in a clause, that tells others that the receiver has
+/// gone.
+fn closes_in_body(scene: &Scene<'_>, op: &Op) -> Vec<Span> {
+    let closes = scene.nodes.iter().filter(|&&node| match node {
         Node::Expr(call) => {
-            clause.contains(scene.span(node))
+            matches!(scene.info.callee(call), Callee::Builtin(crate::index::Builtin::Close))
                 && scene.literal_around(node) == op.literal
-                && matches!(scene.info.callee(call), Callee::Builtin(crate::index::Builtin::Close))
         }
         _ => false,
-    })
+    });
+    closes.map(|&node| scene.span(node)).collect()
 }
 
 /// Whether a channel that is ready to be received from stays so: it is closed and never sent on,
@@ -412,6 +437,9 @@ fn is_named_once(scene: &Scene<'_>) -> bool {
 
 /// Whether a lock is taken before a node and not given back before it, in order of text.
 pub(super) fn holds_lock(scene: &Scene<'_>, op: &Op) -> bool {
+    if !holds_any(&scene.cx, &["Lock"]) {
+        return false;
+    }
     let end = scene.span(op.node).start;
     let mut held = 0_i32;
     for &node in scene.nodes.iter() {

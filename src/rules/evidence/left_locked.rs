@@ -16,7 +16,7 @@ use crate::rules::evidence::first_line;
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::Span;
-use crate::summary::{Act, At, Deed, Place, Read};
+use crate::summary::{Act, At, BodyId, Deed, Place, Read};
 use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// A call of a method of a lock.
@@ -40,10 +40,50 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
     let operations = operations(scene, &read);
     let handed = handed(scene);
+    let mut bodies: FxHashMap<BodyId, Body> = FxHashMap::default();
+    let mut edges = EDGES;
     for lock in &operations {
         let takes = matches!(lock.name, "Lock" | "RLock") && !lock.deferred;
         if takes && !handed.contains(&lock.text) {
-            findings.extend(check_lock(scene, &read, &operations, lock));
+            let body = bodies
+                .entry(lock.at.body)
+                .or_insert_with(|| Body::of(&read, &operations, lock.at.body));
+            findings.extend(check_lock(scene, &read, &operations, lock, body, &mut edges));
+        }
+    }
+}
+
+/// So many edges are taken for all locks of a function, each counted with what was decided before it. Honest
+/// functions need a hundredth of that.
+const EDGES: usize = 4_000_000;
+
+/// What does not depend on which lock of a body is looked at.
+struct Body {
+    conditions: Conditions,
+    /// What is unlocked on some way that has not locked it.
+    comes_locked: FxHashSet<String>,
+}
+
+impl Body {
+    fn of(read: &Read<'_>, operations: &[Operation], body: BodyId) -> Body {
+        let cfg = &read.function.body(body).cfg;
+        let mut by_text: FxHashMap<&str, [FxHashSet<StepId>; 2]> = FxHashMap::default();
+        for operation in operations.iter().filter(|operation| operation.at.body == body) {
+            let [locks, unlocks] = by_text.entry(&operation.text).or_default();
+            match operation.name {
+                "Lock" | "RLock" => locks.insert(operation.at.step),
+                _ => !operation.deferred && unlocks.insert(operation.at.step),
+            };
+        }
+        let comes_locked = by_text.iter().filter(|(_, [locks, unlocks])| {
+            !unlocks.is_empty()
+                && reaches_without(cfg, &|step| unlocks.contains(&step), &|step| {
+                    locks.contains(&step)
+                })
+        });
+        Body {
+            conditions: Conditions::new(&read.function, body),
+            comes_locked: comes_locked.map(|(text, _)| (*text).to_owned()).collect(),
         }
     }
 }
@@ -96,6 +136,8 @@ fn check_lock<'a>(
     read: &Read<'a>,
     operations: &[Operation],
     lock: &Operation,
+    body: &Body,
+    edges: &mut usize,
 ) -> Option<Finding> {
     let function = &read.function;
     let cfg = &function.body(lock.at.body).cfg;
@@ -104,39 +146,29 @@ fn check_lock<'a>(
     let same = |operation: &&Operation| operation.text == lock.text;
     let releases: Vec<&Operation> =
         operations.iter().filter(same).filter(|operation| operation.name == release).collect();
+    let touches = |text: &String| text.starts_with(&lock.text) || lock.text.starts_with(text);
     let unlocks: Vec<&Operation> = operations
         .iter()
         .filter(|operation| matches!(operation.name, "Unlock" | "RUnlock"))
-        .filter(|operation| {
-            operation.text.starts_with(&lock.text) || lock.text.starts_with(&operation.text)
-        })
+        .filter(|operation| touches(&operation.text))
         .collect();
+    let released: FxHashSet<StepId> = releases.iter().map(|unlock| unlock.at.step).collect();
     if unlocks.iter().any(|unlock| unlock.at.body != lock.at.body)
-        || !releases.iter().any(|unlock| cfg.reaches(lock.at.step, unlock.at.step))
+        || !cfg.reaches_any(lock.at.step, &|step| released.contains(&step))
     {
         return None;
     }
-    let covered =
-        unlocks.iter().any(|unlock| unlock.deferred && cfg.reaches(unlock.at.step, lock.at.step));
-    if covered {
+    let deferred = unlocks.iter().filter(|unlock| unlock.deferred);
+    let deferred: FxHashSet<StepId> = deferred.map(|unlock| unlock.at.step).collect();
+    let covered = !deferred.is_empty() && {
+        let mut walk = Covered { deferred: &deferred, lock: lock.at.step };
+        cfg.finds(Start::Entry, false, &mut walk)
+    };
+    if covered || body.comes_locked.iter().any(touches) {
         return None;
     }
-    let comes_locked = unlocks.iter().any(|unlock| {
-        let own = |step: StepId| {
-            operations.iter().any(|other| {
-                other.text == unlock.text
-                    && matches!(other.name, "Lock" | "RLock")
-                    && other.at == At { body: lock.at.body, step }
-            })
-        };
-        !unlock.deferred && reaches_without(cfg, unlock.at.step, &own)
-    });
-    if comes_locked {
-        return None;
-    }
-    let conditions = Conditions::new(function, lock.at.body);
     let leads = leading_to(cfg, lock.at.step);
-    let conditions = &conditions;
+    let conditions = &body.conditions;
     let mut walk = Held {
         scene,
         read,
@@ -148,6 +180,7 @@ fn check_lock<'a>(
         next_turn: next_turn(scene, cfg, lock, &releases, variable),
         settles: FxHashMap::default(),
         asks_lock: FxHashMap::default(),
+        edges,
     };
     let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
     let path = paths.iter().find(|path| match path.end {
@@ -225,17 +258,46 @@ fn next_turn(
     (gives_back && only_used).then(|| cfg.step_of_stmt(range)).flatten()
 }
 
-/// Whether a step can be reached from the beginning past none of some others.
-pub(super) fn reaches_without(cfg: &Cfg, to: StepId, avoid: &dyn Fn(StepId) -> bool) -> bool {
+/// Looks for a way to the lock on which a deferred call comes first that unlocks it.
+struct Covered<'c> {
+    deferred: &'c FxHashSet<StepId>,
+    lock: StepId,
+}
+
+impl Walk for Covered<'_> {
+    type State = bool;
+
+    fn step(&mut self, covered: &bool, step: StepId) -> Passing<bool> {
+        match step == self.lock && *covered {
+            true => Passing::Found,
+            false => Passing::On(*covered || self.deferred.contains(&step)),
+        }
+    }
+
+    fn passes_missing(&self) -> bool {
+        true
+    }
+
+    fn exit(&mut self, _: &bool, _: Exit) -> bool {
+        false
+    }
+}
+
+/// Whether one of some steps can be reached from the beginning past none of some others.
+pub(super) fn reaches_without(
+    cfg: &Cfg,
+    to: &dyn Fn(StepId) -> bool,
+    avoid: &dyn Fn(StepId) -> bool,
+) -> bool {
     struct Reach<'r> {
-        to: StepId,
+        to: &'r dyn Fn(StepId) -> bool,
         avoid: &'r dyn Fn(StepId) -> bool,
     }
     impl Walk for Reach<'_> {
         type State = ();
         fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
             match step {
-                step if step == self.to => Passing::Found,
+                step if (self.to)(step) => Passing::Found,
                 step if (self.avoid)(step) => Passing::Drop,
                 _ => Passing::On(()),
             }
@@ -244,7 +306,7 @@ pub(super) fn reaches_without(cfg: &Cfg, to: StepId, avoid: &dyn Fn(StepId) -> b
             false
         }
     }
-    !cfg.search(Start::Entry, (), &mut Reach { to, avoid }).is_empty()
+    cfg.finds(Start::Entry, (), &mut Reach { to, avoid })
 }
 
 /// The blocks that a path to a step may still begin in.
@@ -278,6 +340,8 @@ struct Held<'h, 'a> {
     /// What was asked of steps and conditions before.
     settles: FxHashMap<StepId, bool>,
     asks_lock: FxHashMap<ExprId, bool>,
+    /// How many edges may still be taken.
+    edges: &'h mut usize,
 }
 
 impl Held<'_, '_> {
@@ -345,6 +409,7 @@ impl Walk for Held<'_, '_> {
         if !state.0 && !self.leads.contains(&edge.to) {
             return None;
         }
+        *self.edges = self.edges.checked_sub(1 + state.1.len())?;
         // What a call says about the lock may go together with whether it is held.
         let scene = self.scene;
         let mut asks_lock = |condition: ExprId| {

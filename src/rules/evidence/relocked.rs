@@ -133,9 +133,9 @@ fn gives_back_before(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) 
         let Node::Expr(call) = node else { return false };
         gives_back(scene, call, taken.object)
             && !scene.is_deferred(call)
-            && cfg
-                .step_of_expr(call)
-                .is_some_and(|unlock| reaches_without(cfg, unlock, &|step| step == lock))
+            && cfg.step_of_expr(call).is_some_and(|unlock| {
+                reaches_without(cfg, &|step| step == unlock, &|step| step == lock)
+            })
     })
 }
 

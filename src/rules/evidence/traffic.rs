@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
@@ -352,8 +352,9 @@ impl<'s, 'a> Channel<'s, 'a> {
             return volume;
         }
         volume.may_pass = !cfg.search(Start::Entry, (), &mut Around { sends: &sends }).is_empty();
+        let all: FxHashSet<StepId> = sends.iter().copied().collect();
         volume.has_last =
-            sends.iter().any(|&send| !sends.iter().any(|&other| cfg.reaches(send, other)));
+            sends.iter().any(|&send| !cfg.reaches_any(send, &|step| all.contains(&step)));
         let conditions = Conditions::new(function, body);
         let several = sends.len() > 1;
         let mut walk = Count { channel: self, body, conditions: &conditions, several, most: 0 };

@@ -1,0 +1,51 @@
+//! Functions in which one thing stands a thousand times, as a program writes them: what is asked of each
+//! of these things must not be asked of each pair of them by a walk through all of it.
+
+use crate::cli::{module, seen, straggler};
+
+const TIMES: usize = 1_000;
+
+/// A function of a thousand times `text`, with numbers for `#`, between `before` and `after`; compares the
+/// exit code, and how many findings there are.
+#[track_caller]
+fn check(parameters: &str, before: &str, text: &str, after: &str, expected: (i32, usize)) {
+    let all: String = (0..TIMES).map(|n| text.replace('#', &n.to_string()) + "\n").collect();
+    let source = format!(
+        "package m\n\nimport \"sync\"\n\nvar _ sync.Mutex\n\nfunc f({parameters}) {{\n{before}\n{all}{after}\n}}\n"
+    );
+    let module = module(&[("f.go", &source)]);
+    let mut command = straggler(module.path());
+    command.args(["--no-cache", "--isolated", "--select", "ALL", "--format", "concise"]);
+    let output = command.output().expect("straggler runs");
+    let found = String::from_utf8_lossy(&output.stdout).lines().count();
+    assert_eq!((output.status.code().expect("a code"), found), expected, "{}", seen(&output));
+}
+
+#[test]
+fn locks() {
+    check("mu *sync.Mutex", "", "mu.Lock()\nmu.Unlock()", "", (0, 0));
+    check("mu *sync.Mutex", "defer mu.Unlock()", "mu.Lock()", "", (1, 1));
+    let early = "mu.Lock()\nif x {\n\tmu.Unlock()\n\treturn\n}\nmu.Unlock()";
+    check("mu *sync.Mutex, x bool", "", early, "", (0, 0));
+}
+
+#[test]
+fn channels() {
+    check("", "", "c# := make(chan int)\nc# <- 1", "", (1, TIMES));
+    check("", "ch := make(chan int)", "go func() { ch <- # }()", "<-ch", (1, 1));
+    let other = "for i := 0; i < n; i++ {\n\tgo func() { ch <- i }()\n\t<-ch\n}";
+    check("n int", "ch := make(chan int)", other, "", (0, 0));
+}
+
+#[test]
+fn arms() {
+    let before: String = (0..TIMES).map(|n| format!("c{n} := make(chan int)\n")).collect();
+    check("", &format!("{before}select {{"), "case <-c#:", "}", (1, 1));
+    check("chans []chan int", "select {", "case <-chans[#]:", "}", (0, 0));
+}
+
+#[test]
+fn assignments() {
+    let again = "c = make(chan int)\ngo func() { c <- 1 }()";
+    check("", "c := make(chan int)", again, "<-c", (0, 0));
+}
