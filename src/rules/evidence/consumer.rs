@@ -3,7 +3,8 @@
 //! Evidence: all operations on the channel are seen; every receiver is a loop of a goroutine of its
 //! own that has a way out which neither the close of the channel nor what was received decides; a
 //! send with nothing beside stands in a loop elsewhere. Once the last consumer has gone that way,
-//! the send waits for ever, however much room there is, unless the room was made for the loop.
+//! the send waits for ever, however much room there is, unless the room was made for the loop. A send
+//! that gives up when the caller's context is done counts where the caller waits for the sender.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
@@ -15,8 +16,8 @@ use crate::rules::evidence::traffic::{after_recover, loops_around};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Span;
-use crate::summary::{Read, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+use crate::summary::{At, Read, Root, Source};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// Reports the sends whose consumers may all have given up.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -44,7 +45,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let send = group.ops.iter().find(|op| {
         let scene = &groups.scenes[op.scene];
         op.act == Act::Send
-            && op.select.is_none()
+            && (op.select.is_none() || waits_with_caller(groups, op))
             && receives.iter().all(|receive| !receive.same_body(op))
             && !loops_around(scene, op.node).is_empty()
             && !after_recover(scene, op.node)
@@ -100,6 +101,60 @@ fn variables(scene: &Scene<'_>, expr: ExprId) -> Vec<Symbol> {
         }
     });
     named.collect()
+}
+
+/// Whether a send gives up only when the context of the caller is done, while the caller waits for the
+/// goroutine that sends: the caller's caller would have to end what nobody works on any more.
+fn waits_with_caller(groups: &Groups<'_>, op: &Op) -> bool {
+    let scene = &groups.scenes[op.scene];
+    let (Some((select, place)), Some(literal)) = (op.select, op.literal) else { return false };
+    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
+    let mut others = clauses.iter().enumerate().filter(|(index, _)| *index as u32 != place);
+    others.all(|(_, clause)| clause.comm.is_some_and(|comm| is_callers_end(scene, literal, comm)))
+        && is_waited_for(scene, literal)
+}
+
+/// Whether a communication receives from `Done` of a context that the function was given.
+fn is_callers_end(scene: &Scene<'_>, literal: ExprId, comm: StmtId) -> bool {
+    let end = || {
+        let channel = Step::Comm(comm).received_from(scene.file)?;
+        let (context, name) = scene.method_call(channel)?;
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        let body = read.function.body_of_literal(literal)?;
+        let step = read.function.body(body).cfg.step_of_stmt(comm)?;
+        let at = At { body, step };
+        let origin = scene.cx.summaries().context(&read.function, at, context);
+        let given = matches!(origin.only()?.root, Root::Param(_));
+        Some(name.name.as_str() == "Done" && given && origin.derivations.is_empty())
+    };
+    end().unwrap_or(false)
+}
+
+/// Whether the body that starts a goroutine waits for it: by the group that starts it, or one that it
+/// is done with at its end.
+fn is_waited_for(scene: &Scene<'_>, literal: ExprId) -> bool {
+    let Some(Node::Expr(start)) = scene.parent(Node::Expr(literal)) else { return false };
+    let home = scene.literal_around(Node::Expr(start));
+    let calls = || {
+        scene.nodes.iter().filter_map(|&node| match node {
+            Node::Expr(call) => scene.method_call(call).map(|(base, name)| (call, base, name)),
+            _ => None,
+        })
+    };
+    let inside = |call: ExprId| scene.literal_around(Node::Expr(call)) == Some(literal);
+    let mut groups = calls().filter(|(call, _, name)| match name.name.as_str() {
+        "Go" => *call == start,
+        "Done" => inside(*call) && scene.is_deferred(*call),
+        _ => false,
+    });
+    groups.any(|(_, group, _)| {
+        let group = scene.text(group);
+        calls().any(|(call, base, name)| {
+            name.name.as_str() == "Wait"
+                && scene.text(base) == group
+                && scene.literal_around(Node::Expr(call)) == home
+        })
+    })
 }
 
 /// Whether one literal stands within another.
@@ -236,7 +291,7 @@ struct GiveUp<'g, 'a> {
     /// The variable that says whether something was received.
     more: Option<LocalId>,
     conditions: &'g Conditions,
-    range: Option<crate::syntax::StmtId>,
+    range: Option<StmtId>,
 }
 
 impl Walk for GiveUp<'_, '_> {
@@ -290,8 +345,12 @@ fn tell(groups: &Groups<'_>, send: &Op, receive: &Op, exit: &Exits) -> Finding {
     let scene = &groups.scenes[send.scene];
     let consumer = &groups.scenes[receive.scene];
     let name = scene.text(send.channel);
+    let waits = match send.select {
+        None => "this send waits for nothing else",
+        Some(_) => "this send, and who waits for it, wait until the caller's context is done",
+    };
     let message = format!(
-        "nobody is left to receive from `{name}` when its consumers have given up, and this send waits for nothing else"
+        "nobody is left to receive from `{name}` when its consumers have given up, and {waits}"
     );
     let span = first_line(scene, send.span(scene));
     let mut finding = scene.cx.finding(span, "stays here", message);
