@@ -245,20 +245,15 @@ impl Catalog {
     }
 
     /// An entry as its table writes it.
-    pub fn text(&self, entry: &Entry) -> &str {
+    pub fn text(&self, entry: &Entry) -> String {
         let (path, line) = (&*entry.origin.0, entry.origin.1 as usize);
         let embedded = EMBEDDED.iter().find(|(known, _)| *known == path).map(|(_, text)| *text);
         let text = self.texts.get(path).map(|text| &**text).or(embedded).unwrap_or_default();
-        let starts: Vec<usize> = std::iter::once(0)
-            .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
-            .collect();
-        let is_header = |&start: &usize| text[start..].starts_with('[');
-        let own = starts[..line.min(starts.len())].iter().rfind(|start| is_header(start));
-        let next = starts.iter().skip(line).find(|start| is_header(start));
-        let entry = &text[own.copied().unwrap_or(0)..next.copied().unwrap_or(text.len())];
         // What stands before the next header, and apart from it, is about that.
-        let end = entry.find("\n\n").unwrap_or(entry.len());
-        entry[..end].trim_end()
+        let own = text.lines().skip(line.saturating_sub(1)).enumerate();
+        let own = own
+            .take_while(|(place, line)| *place == 0 || !line.is_empty() && !line.starts_with('['));
+        own.map(|(_, line)| line).collect::<Vec<_>>().join("\n")
     }
 
     /// The import paths of the standard library's packages whose types functions take or give of

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::catalog::Name;
 use crate::source::{Location, Span};
 use crate::syntax::{ExprId, Symbol};
 
@@ -18,6 +19,15 @@ pub struct QualifiedName {
     pub receiver: Option<Symbol>,
     /// The name.
     pub name: Symbol,
+}
+
+impl QualifiedName {
+    /// Whether it is the name that the catalog writes.
+    pub fn is(&self, name: &Name) -> bool {
+        *name.package == *self.path.as_str()
+            && name.receiver.as_deref() == self.receiver.map(|of| of.as_str())
+            && *name.name == *self.name.as_str()
+    }
 }
 
 /// A variable, constant, type or type parameter declared within a function: an index into

@@ -333,7 +333,7 @@ fn others_leave(function: &Function<'_>, select: At, arm: StepId) -> bool {
         }
     }
     let cfg = &function.body(select.body).cfg;
-    !cfg.search(Start::After(select.step), (), &mut Others(arm)).is_empty()
+    cfg.finds(Start::After(select.step), (), &mut Others(arm))
 }
 
 /// The unlabelled `break` that ends the arm: it leaves the `select` and nothing else.

@@ -81,7 +81,7 @@ fn check_go(cx: &FunctionCx<'_>, read: &Read<'_>, go: &Go) -> Option<Finding> {
 fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
     let function = &read.function;
     let flow = function.body(body);
-    if flow.cfg.incomplete() || !flow.cfg.search(Start::Entry, (), &mut AnyExit).is_empty() {
+    if flow.cfg.incomplete() || flow.cfg.finds(Start::Entry, (), &mut AnyExit) {
         return None;
     }
     let of_process = flow.cfg.steps().any(|step| {

@@ -68,7 +68,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 fn is_of_command(read: &Read<'_>) -> bool {
     let function = &read.function;
     let cfg = &function.body(BodyId::OWN).cfg;
-    !cfg.search(Start::Entry, (), &mut Never).is_empty()
+    cfg.finds(Start::Entry, (), &mut Never)
 }
 
 /// A walk to where a call does not come back.

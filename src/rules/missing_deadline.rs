@@ -162,7 +162,7 @@ fn waited_for(
                 .is_some_and(|(base, name)| name == "Unlock" && function.text(base) == text)
         };
         let mut walk = Held { to: at.step, unlocks: &unlocks };
-        let is_held = !cfg.search(Start::After(step), (), &mut walk).is_empty();
+        let is_held = cfg.finds(Start::After(step), (), &mut walk);
         is_held.then(|| Evidence {
             location: Location { file: function.file_id, span: cfg.step(step).span(file) },
             label: format!("`{text}` is held from here on"),

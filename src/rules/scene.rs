@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::catalog::{Entry, Facts, Resource, Shape, TypeExpr};
 use crate::flow::{Cfg, StepId};
 use crate::index::{BodyInfo, Callee, Def, FuncId, Index, LocalId, QualifiedName, Type};
-use crate::rules::FunctionCx;
+use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Span;
 use crate::summary::{BodyId, Read};
 use crate::syntax::{
@@ -39,6 +39,17 @@ pub fn holds_any(cx: &FunctionCx<'_>, words: &[&str]) -> bool {
     let bytes = file.source.slice(file.decl(cx.declared().decl).span);
     // Of text that is no UTF-8 nothing is said.
     std::str::from_utf8(bytes).map_or(true, |text| words.iter().any(|word| text.contains(word)))
+}
+
+/// The functions of a package, those of tests left out, whose text holds one of `words`.
+pub fn outside_tests<'a, 'w>(
+    package: &PackageCx<'a>,
+    words: &'w [&'w str],
+) -> impl Iterator<Item = FunctionCx<'a>> + use<'a, 'w> {
+    let package = *package;
+    let funcs = package.index.package(package.package).funcs.iter();
+    let all = funcs.map(move |func| FunctionCx { package, func: func.id });
+    all.filter(move |cx| !package.index.is_in_test_file(cx.func) && holds_any(cx, words))
 }
 
 /// As [`holds_any`]: whether a function may start goroutines.
@@ -253,6 +264,21 @@ impl<'a> Scene<'a> {
             let started = matches!(self.info.callee(call), Callee::Func(callee) if *callee == func);
             started.then_some((stmt, call))
         })
+    }
+
+    /// The call that an expression is an argument of.
+    pub fn given_to(&self, expr: ExprId) -> Option<ExprId> {
+        let Some(Node::Expr(call)) = self.parent(Node::Expr(expr)) else { return None };
+        self.args(call).iter().any(|&arg| self.file.unparen(arg) == expr).then_some(call)
+    }
+
+    /// Whether an expression is assigned to.
+    pub fn is_target(&self, expr: ExprId) -> bool {
+        let Some(Node::Stmt(stmt)) = self.parent(Node::Expr(expr)) else { return false };
+        match &self.file.stmt(stmt).kind {
+            StmtKind::Assign { left, .. } | StmtKind::Define { left, .. } => left.contains(&expr),
+            _ => false,
+        }
     }
 
     /// The arguments of a call.

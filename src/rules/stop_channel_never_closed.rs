@@ -113,7 +113,7 @@ fn only_stop_leaves(read: &Read<'_>, param: u32) -> bool {
             function.places(At { body, step }, channel).only() == Some(&place)
         })
     };
-    !cfg.incomplete() && cfg.search(Start::Entry, (), &mut WithoutStop(&is_stop)).is_empty()
+    !cfg.incomplete() && !cfg.finds(Start::Entry, (), &mut WithoutStop(&is_stop))
 }
 
 /// A walk to any way out on which the stop channel is not received from.

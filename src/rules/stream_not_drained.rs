@@ -8,8 +8,8 @@
 use crate::catalog::{Base, End, Multiplexed, Name, Place, Transfer};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::StepId;
-use crate::index::{Def, LocalId, LocalKind, ObjectKind, QualifiedName, Type};
-use crate::rules::scene::{Scene, holds_any, serves_tests};
+use crate::index::{Def, LocalId, LocalKind, ObjectKind, Type};
+use crate::rules::scene::{Scene, holds_any, outside_tests, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Location;
 use crate::summary::{facts, named};
@@ -68,7 +68,7 @@ impl<'a> Copy<'a> {
 /// Whether an expression is a package's variable of this name.
 fn is_variable(scene: &Scene<'_>, expr: ExprId, name: &Name) -> bool {
     match scene.info.resolve(expr) {
-        Def::External(found) => is_of(found, name),
+        Def::External(found) => found.is(name),
         Def::Global(object) => {
             let index = scene.cx.index();
             let found = index.object(*object);
@@ -178,7 +178,7 @@ impl<'a> Stream<'a> {
                 }
                 let called = scene.info.callee(around).qualified(scene.cx.index())?;
                 let is = |end: &End| match end {
-                    End::Function(name) => is_of(&called, name),
+                    End::Function(name) => called.is(name),
                     _ => false,
                 };
                 self.fact.aside.iter().any(is).then_some(false)
@@ -261,19 +261,12 @@ fn left_unread(scene: &Scene<'_>, copy: &Copy<'_>, key: &Key) -> Option<Finding>
 
 /// The functions that may use a stream: those of tests left out.
 fn scenes_of<'a>(scene: &Scene<'a>, key: &Key) -> Vec<Scene<'a>> {
-    let package = scene.cx.package;
-    let word = match key {
-        Key::Local(_) => return Scene::new(scene.cx).into_iter().collect(),
-        Key::Field(_, name) => name.as_str(),
-    };
-    let funcs = package.index.package(package.package).funcs.iter();
-    funcs
-        .filter_map(|func| {
-            let cx = FunctionCx { package, func: func.id };
-            let speaks = holds_any(&cx, &[word]) && !package.index.is_in_test_file(func.id);
-            if speaks { Scene::new(cx) } else { None }
-        })
-        .collect()
+    match key {
+        Key::Local(_) => Scene::new(scene.cx).into_iter().collect(),
+        Key::Field(_, name) => {
+            outside_tests(&scene.cx.package, &[name.as_str()]).filter_map(Scene::new).collect()
+        }
+    }
 }
 
 /// Where a function names a stream.
@@ -324,11 +317,4 @@ fn result(ty: &Type, place: usize) -> Option<&Type> {
 fn multiplexed<'a>(scene: &Scene<'a>, ty: &Type) -> Option<&'a Multiplexed> {
     let name = ty.strip_pointer().named()?.qualified();
     named(scene.cx.catalog(), name).in_force::<Multiplexed>(scene.cx.versions())
-}
-
-/// Whether a name is the one that the catalog writes.
-fn is_of(found: &QualifiedName, name: &Name) -> bool {
-    found.path.as_str() == &*name.package
-        && found.receiver.map(|receiver| receiver.as_str()) == name.receiver.as_deref()
-        && found.name.as_str() == &*name.name
 }

@@ -57,11 +57,10 @@ fn given_away(scene: &Scene<'_>, send: &Op) -> Option<ExprId> {
     let literal = send.literal?;
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let body = read.function.body_of_literal(literal)?;
-    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
-    let is_given = scene.args(call).iter().any(|&arg| scene.file.unparen(arg) == literal);
+    let call = scene.given_to(literal)?;
     let unknown = runs(scene, &read.function, body).is_none();
     let is_call = !matches!(scene.info.callee(call), Callee::Builtin(_) | Callee::Conversion(_));
-    (is_given && unknown && is_call && !scene.is_deferred(call)).then_some(call)
+    (unknown && is_call && !scene.is_deferred(call)).then_some(call)
 }
 
 /// Whether a channel tells of something that callbacks have no part in: a context is done, time has

@@ -144,7 +144,7 @@ pub(super) fn comes_first(groups: &Groups<'_>, group: &Group, make: &Op, close: 
     let (Some(from), Some(close)) = (step(make), step(close)) else { return false };
     let receives = group.ops.iter().filter(|op| op.act == Act::Receive && op.same_body(make));
     let mut walk = Unanswered { receives: receives.filter_map(step).collect(), close };
-    !graph.search(Start::After(from), (), &mut walk).is_empty()
+    graph.finds(Start::After(from), (), &mut walk)
 }
 
 /// A goroutine that nobody waits for sends.

@@ -53,7 +53,7 @@ fn check_drain(scene: &Scene<'_>, read: &Read<'_>, stmt: StmtId) -> Option<Findi
             to: &|step| step == drain,
             settled: &|step| sets(scene, cfg.step(step), &text),
         };
-        takes && !cfg.search(Start::After(step), Vec::new(), &mut walk).is_empty()
+        takes && cfg.finds(Start::After(step), Vec::new(), &mut walk)
     })?;
     let taken = cfg.step(taken).span(scene.file);
     let message = format!(

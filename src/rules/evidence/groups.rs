@@ -14,7 +14,7 @@ use crate::flow::{Cfg, StepId};
 use crate::index::{
     Builtin, Callee, Def, FuncId, LocalId, LocalKind, ObjectId, QualifiedName, Type,
 };
-use crate::rules::scene::{Scene, holds_any};
+use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
 use crate::syntax::{
@@ -131,12 +131,7 @@ impl<'a> Groups<'a> {
 
 /// The functions of a package that are not those of tests and may have to do with channels.
 pub(in crate::rules) fn read_in<'a>(package: &PackageCx<'a>) -> impl Iterator<Item = FuncId> {
-    let package = *package;
-    let funcs = package.index.package(package.package).funcs.iter().map(|func| func.id);
-    funcs.filter(move |&func| {
-        let cx = FunctionCx { package, func };
-        !package.index.is_in_test_file(func) && holds_any(&cx, &["<-", "chan ", "close(", "range "])
-    })
+    outside_tests(package, &["<-", "chan ", "close(", "range "]).map(|cx| cx.func)
 }
 
 impl Channels {

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, QualifiedName};
-use crate::rules::scene::{Scene, holds_any};
-use crate::rules::{FunctionCx, PackageCx};
+use crate::rules::PackageCx;
+use crate::rules::scene::{Scene, outside_tests};
 use crate::source::Location;
 use crate::syntax::{ExprId, ExprKind, Node};
 
@@ -21,15 +21,8 @@ pub(super) struct Locking<'a> {
 impl<'a> Locking<'a> {
     /// Reads a package.
     pub fn of(package: &PackageCx<'a>) -> Locking<'a> {
-        let funcs = package.index.package(package.package).funcs.iter();
-        let scenes: Vec<Scene<'a>> = funcs
-            .filter_map(|func| {
-                let cx = FunctionCx { package: *package, func: func.id };
-                let test = package.index.is_in_test_file(func.id);
-                let speaks = !test && holds_any(&cx, &["Lock()", ".Wait()", ".Done()"]);
-                if speaks { Scene::new(cx) } else { None }
-            })
-            .collect();
+        let funcs = outside_tests(package, &["Lock()", ".Wait()", ".Done()"]);
+        let scenes: Vec<Scene<'a>> = funcs.filter_map(Scene::new).collect();
         let locks = package.memo.locks(|| Locks::of(&scenes));
         Locking { scenes, locks }
     }
@@ -199,5 +192,5 @@ fn keeps(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, from: StepId, to: StepId) 
         })
         .collect();
     let mut walk = Unlocked { to, unlocks: &unlocks, lock: from };
-    cfg.search(Start::After(from), false, &mut walk).is_empty()
+    !cfg.finds(Start::After(from), false, &mut walk)
 }

@@ -124,7 +124,7 @@ fn is_first(read: &Read<'_>, cfg: &Cfg, lock: StepId, receiver: LocalId) -> bool
         }
     }
     let mut walk = Without { function: &read.function, lock, receiver };
-    cfg.search(Start::Entry, (), &mut walk).is_empty()
+    !cfg.finds(Start::Entry, (), &mut walk)
 }
 
 /// Whether the method first gives back what it locks: it is called with the lock held.

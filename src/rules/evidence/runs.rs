@@ -38,7 +38,7 @@ pub(super) fn runs(scene: &Scene<'_>, function: &Function<'_>, body: BodyId) -> 
     for usage in scene.uses(variable) {
         match run_of(scene, function, usage) {
             Some(run) => runs.push(run),
-            None if is_target(scene, usage) => {}
+            None if scene.is_target(usage) => {}
             None => return None,
         }
     }
@@ -83,13 +83,4 @@ fn variable_of(scene: &Scene<'_>, literal: ExprId) -> Option<LocalId> {
     let (targets, values) = scene.assignment(around)?;
     let place = values.iter().position(|&value| scene.file.unparen(value) == literal)?;
     *targets.get(place)?
-}
-
-/// Whether an identifier is what is assigned to.
-fn is_target(scene: &Scene<'_>, expr: ExprId) -> bool {
-    let Some(Node::Stmt(stmt)) = scene.parent(Node::Expr(expr)) else { return false };
-    match &scene.file.stmt(stmt).kind {
-        StmtKind::Assign { left, .. } | StmtKind::Define { left, .. } => left.contains(&expr),
-        _ => false,
-    }
 }

@@ -122,7 +122,7 @@ pub(super) fn is_last_word(groups: &Groups<'_>, bare: &Op) -> bool {
     });
     let (selects, arms): (Vec<StmtId>, Vec<BlockId>) = ends.unzip();
     let mut walk = To { send, selects };
-    arms.into_iter().any(|arm| !graph.search(Start::Block(arm), (), &mut walk).is_empty())
+    arms.into_iter().any(|arm| graph.finds(Start::Block(arm), (), &mut walk))
 }
 
 /// Looks for a way to a send that enters none of some `select`s again.

@@ -164,7 +164,7 @@ fn never_avoids(cfg: &Cfg, step: StepId) -> bool {
             matches!(exit, Exit::Return(_) | Exit::End)
         }
     }
-    cfg.search(Start::Entry, (), &mut Avoid(step)).is_empty()
+    !cfg.finds(Start::Entry, (), &mut Avoid(step))
 }
 
 /// The `go` statement that starts a literal where it stands.
@@ -179,14 +179,10 @@ fn goes(scene: &Scene<'_>, literal: Option<ExprId>) -> bool {
     if go_of(scene, literal).is_some() {
         return true;
     }
-    match scene.parent(Node::Expr(literal)) {
-        Some(Node::Expr(call)) => {
-            scene.args(call).contains(&literal)
-                && scene.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Go")
-                && !matches!(scene.info.callee(call), Callee::Builtin(_))
-        }
-        _ => false,
-    }
+    scene.given_to(literal).is_some_and(|call| {
+        scene.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Go")
+            && !matches!(scene.info.callee(call), Callee::Builtin(_))
+    })
 }
 
 /// Whether a channel is a parameter of the function.

@@ -7,9 +7,9 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
 use crate::index::{Def, LocalId};
+use crate::rules::PackageCx;
 use crate::rules::evidence::{confidence, first_line};
-use crate::rules::scene::{Scene, holds_any};
-use crate::rules::{FunctionCx, PackageCx};
+use crate::rules::scene::{Scene, outside_tests};
 use crate::source::{Location, Span};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -31,14 +31,7 @@ enum Ticker {
 }
 
 fn check(package: &PackageCx<'_>, ranges: bool, findings: &mut Vec<Finding>) {
-    let funcs = &package.index.package(package.package).funcs;
-    let with = |words: &'static [&'static str]| {
-        funcs.iter().filter_map(move |func| {
-            let cx = FunctionCx { package: *package, func: func.id };
-            let test = package.index.is_in_test_file(func.id);
-            if test || !holds_any(&cx, words) { None } else { Scene::new(cx) }
-        })
-    };
+    let with = |words| outside_tests(package, words).filter_map(Scene::new);
     let mut stopped: Option<Vec<Scene<'_>>> = None;
     for scene in with(&[".C"]) {
         for &node in scene.nodes.iter() {
@@ -126,7 +119,7 @@ fn is_endless(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> bool {
                 || matches!(cfg.step(step), crate::flow::Step::Next(range) if range == stmt))
     });
     let mut walk = Out { range: ranges.then_some(stmt) };
-    step.is_some_and(|step| cfg.search(Start::After(step), (), &mut walk).is_empty())
+    step.is_some_and(|step| !cfg.finds(Start::After(step), (), &mut walk))
 }
 
 /// A call of `Stop` on the ticker outside of one literal.

@@ -269,12 +269,8 @@ impl<'s, 'a> Channel<'s, 'a> {
     /// Whether a body is a literal that is given to a call, and only sends.
     fn is_callback(&self, body: BodyId) -> bool {
         let Some(literal) = self.read.function.body(body).literal else { return false };
-        let given = match self.scene.parent(Node::Expr(literal)) {
-            Some(Node::Expr(call)) => self.scene.args(call).contains(&literal),
-            _ => false,
-        };
         let mut deeds = self.deeds.iter().filter(|(at, _)| at.body == body);
-        given
+        self.scene.given_to(literal).is_some()
             && deeds.all(|(_, deeds)| {
                 deeds.iter().all(|deed| matches!(deed, Deed::Send | Deed::GuardedSend))
             })
@@ -351,7 +347,7 @@ impl<'s, 'a> Channel<'s, 'a> {
         if sends.is_empty() {
             return volume;
         }
-        volume.may_pass = !cfg.search(Start::Entry, (), &mut Around { sends: &sends }).is_empty();
+        volume.may_pass = cfg.finds(Start::Entry, (), &mut Around { sends: &sends });
         let all: FxHashSet<StepId> = sends.iter().copied().collect();
         volume.has_last =
             sends.iter().any(|&send| !cfg.reaches_any(send, &|step| all.contains(&step)));

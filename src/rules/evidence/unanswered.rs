@@ -136,7 +136,7 @@ fn arrives(
     to: StepId,
 ) -> bool {
     let mut walk = Failed { function, error, set, to };
-    !cfg.search(Start::After(from), (), &mut walk).is_empty()
+    cfg.finds(Start::After(from), (), &mut walk)
 }
 
 struct Failed<'f, 'a> {

@@ -125,11 +125,7 @@ fn readers(function: &Function<'_>, held: &Held<'_>, aliases: &[Place]) -> Vec<E
 fn is_end(function: &Function<'_>, held: &Held<'_>, call: ExprId) -> bool {
     let Some(name) = function.info.callee(call).qualified(function.index) else { return false };
     held.fact.ends.iter().any(|end| match end {
-        End::Function(known) => {
-            *known.package == *name.path.as_str()
-                && known.receiver.as_deref() == name.receiver.map(|of| of.as_str())
-                && *known.name == *name.name.as_str()
-        }
+        End::Function(known) => name.is(known),
         _ => false,
     })
 }

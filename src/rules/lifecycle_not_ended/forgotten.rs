@@ -32,7 +32,7 @@ fn group(scene: &Scene<'_>, made: ExprId, fact: &Resource) -> Option<Finding> {
     let (targets, _) = scene.assignment(scene.parent(Node::Expr(made))?)?;
     let group = targets.first().copied().flatten().filter(|_| is_group)?;
     let mut started = None;
-    for usage in scene.uses(group).filter(|&usage| !is_target(scene, usage)) {
+    for usage in scene.uses(group).filter(|&usage| !scene.is_target(usage)) {
         let Some(Node::Expr(around)) = scene.parent(Node::Expr(usage)) else { return None };
         let Some(Node::Expr(call)) = scene.parent(Node::Expr(around)) else { return None };
         let (base, name) = scene.method_call(call)?;
@@ -95,13 +95,8 @@ fn is_received(scene: &Scene<'_>, usage: ExprId, registers: QualifiedName) -> bo
             }
             _ => false,
         },
-        _ => is_target(scene, usage),
+        _ => scene.is_target(usage),
     }
-}
-
-fn is_target(scene: &Scene<'_>, usage: ExprId) -> bool {
-    let assigned = scene.parent(Node::Expr(usage)).and_then(|around| scene.assignment(around));
-    assigned.is_some_and(|(targets, _)| targets.contains(&scene.local(usage)))
 }
 
 /// Whether a channel is what a call gives that stands here.

@@ -100,9 +100,7 @@ fn by_options(
     let mut others = false;
     for &arg in args {
         let name = function.info.callee(arg).qualified(function.index);
-        has_option |= name.is_some_and(|name| {
-            name.path.as_str() == &*waits.package && name.name.as_str() == &*waits.name
-        });
+        has_option |= name.is_some_and(|name| name.is(waits));
         // Another option may bound it, or end it at the first failure.
         others |= matches!(function.file.expr(arg).kind, ExprKind::Call { .. })
             && ["Timeout", "Fail", "Error"].iter().any(|word| function.text(arg).contains(word));

@@ -214,7 +214,7 @@ fn close(scene: &Scene<'_>, read: &Read<'_>, call: ExprId) -> Option<Close> {
     let home = scene.literal_around(Node::Stmt(stmt));
     let at = read.function.at_call(call)?;
     let cfg = &read.function.body_of_literal(literal).map(|body| read.function.body(body))?.cfg;
-    let always = cfg.search(Start::Entry, (), &mut Avoids(at.step)).is_empty();
+    let always = !cfg.finds(Start::Entry, (), &mut Avoids(at.step));
     let only_if_error = match always {
         true => None,
         false => guard(scene, call),

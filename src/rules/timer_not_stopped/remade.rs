@@ -23,8 +23,7 @@ pub fn check(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> O
 fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
     let cfg = &function.body(held.at.body).cfg;
     let again = cfg.reaches(held.at.step, held.at.step);
-    let leaves =
-        !cfg.search(Start::After(held.at.step), (), &mut Leave { function, held }).is_empty();
+    let leaves = cfg.finds(Start::After(held.at.step), (), &mut Leave { function, held });
     if !leaves && !again {
         return None;
     }
@@ -139,7 +138,7 @@ fn wait(function: &Function<'_>, call: ExprId) -> Option<i128> {
 }
 
 fn comes_to(cfg: &Cfg, block: BlockId, step: StepId) -> bool {
-    !cfg.search(Start::Block(block), (), &mut To(step)).is_empty()
+    cfg.finds(Start::Block(block), (), &mut To(step))
 }
 
 /// A walk to the exits; a loop over the ticks themselves has no end of its own.
