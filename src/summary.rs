@@ -113,6 +113,8 @@ struct OfPackage<'a> {
 struct Known {
     /// `None` if its body is not there.
     summary: Option<Arc<Summary>>,
+    /// Whether it may return what it makes or what a call gives it.
+    gives: bool,
     /// The first function of its component if nothing is known there of what the functions do
     /// that call each other.
     cut: Option<FuncId>,
@@ -156,6 +158,13 @@ impl<'a> Summaries<'a> {
     /// What a function does; `None` if its body is not there to be read.
     pub fn of(&self, func: FuncId) -> Option<Arc<Summary>> {
         self.known_below(func)?.summary
+    }
+
+    /// A function from the inside, if it may return what it makes or what a call gives it; `None` also if its
+    /// body is not there to be read.
+    pub fn read_giver(&self, func: FuncId) -> Option<Arc<Read<'a>>> {
+        self.known_below(func).filter(|known| known.gives)?;
+        self.read(func)
     }
 
     /// A function from the inside; `None` if its body is not there to be read.
@@ -251,7 +260,8 @@ impl<'a> Summaries<'a> {
             reads.extend(found);
         }
         let known = component.into_iter().map(|(func, read)| {
-            (func.index, Known { summary: read.map(|read| Arc::clone(&read.summary)), cut })
+            let gives = read.as_ref().is_some_and(|read| read.gives());
+            (func.index, Known { summary: read.map(|read| Arc::clone(&read.summary)), gives, cut })
         });
         writing(&package.summaries).extend(known);
     }
@@ -267,6 +277,14 @@ fn writing<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 }
 
 impl Read<'_> {
+    /// Whether it may return what it makes or what a call gives it.
+    fn gives(&self) -> bool {
+        self.effects(BodyId::OWN).effects.iter().any(|effect| {
+            matches!(effect.act, Act::Returned(_))
+                && matches!(effect.place.root, Root::Made(_) | Root::Call(..))
+        })
+    }
+
     /// What the steps of a body do.
     pub fn effects(&self, body: BodyId) -> &BodyEffects {
         &self.bodies[body.0 as usize]

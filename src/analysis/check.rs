@@ -36,6 +36,10 @@ pub struct Found {
     pub declaration: String,
 }
 
+/// So many findings of one file get a fix: each is made by going through all of its function. The others
+/// have their turn when these were applied.
+const MAX_FIXES: usize = 256;
+
 impl Run<'_> {
     /// All that is found from the files that are reported from this view of the package.
     pub(super) fn check(&self, package: &Package) -> Answers {
@@ -136,8 +140,11 @@ impl Run<'_> {
                 Err(note) => all.notes.push(note),
             }
         }
+        let mut fixes: BTreeMap<FileId, usize> = BTreeMap::new();
         for (everywhere, finding) in found {
-            let (found, note) = self.completed(everywhere, finding);
+            let made = fixes.entry(finding.primary.file).or_default();
+            let (found, note) = self.completed(everywhere, finding, *made < MAX_FIXES);
+            *made += found.finding.fixes.len();
             all.found.push(found);
             all.notes.extend(note);
         }
@@ -161,15 +168,20 @@ impl Run<'_> {
         }
     }
 
-    /// A finding with its fix, if its code shows one, or a note that this failed.
-    fn completed(&self, everywhere: bool, mut finding: Finding) -> (Found, Option<Note>) {
+    /// A finding with its fix, if its code shows one and one is `wanted`, or a note that this failed.
+    fn completed(
+        &self,
+        everywhere: bool,
+        mut finding: Finding,
+        wanted: bool,
+    ) -> (Found, Option<Note>) {
         let file = finding.primary.file;
         let is_of_run = self.snapshot.files.get(file.0 as usize).is_some();
         let Some((tree, _)) = is_of_run.then(|| self.forest.parsed(file)) else {
             return (Found { everywhere, finding, declaration: String::new() }, None);
         };
         let mut failed = None;
-        if finding.fixes.is_empty() {
+        if finding.fixes.is_empty() && wanted {
             match guard::run(|| mend::fix(tree, &finding)) {
                 Ok(fix) => finding.fixes.extend(fix),
                 Err(panic) => {

@@ -18,6 +18,9 @@ const SHRUNK: i64 = 2;
 /// Longer arrays are empty.
 const MAX_ARRAY: u32 = 16;
 
+/// Arrays of arrays with more elements in all are empty, too: ten letters of source say a million of them.
+const MAX_ELEMENTS: u32 = 4096;
+
 impl Machine<'_> {
     /// The zero value of a type. `external` says whether other code can reach what holds it.
     pub(super) fn zero(&mut self, state: &mut State, ty: TypeId, external: bool) -> Value {
@@ -50,7 +53,8 @@ impl Machine<'_> {
             },
             Type::Struct(_) => place(state, Object::Struct { ty, fields: Vec::new() }),
             &Type::Array(len, element) => {
-                let len = len.filter(|&len| len <= MAX_ARRAY).unwrap_or(0);
+                let fits = |&len: &u32| len <= MAX_ARRAY && self.total_elements(ty) <= MAX_ELEMENTS;
+                let len = len.filter(fits).unwrap_or(0);
                 let items = (0..len).map(|_| self.zero(state, element, external)).collect();
                 let id = state.add(Object::Slice { element, items }, None);
                 state.heap.entry_mut(id).external = external;
@@ -58,6 +62,22 @@ impl Machine<'_> {
             }
             _ => Value::Nil,
         }
+    }
+
+    /// How many elements an array has, arrays in it followed.
+    fn total_elements(&self, mut ty: TypeId) -> u32 {
+        let mut all = 1u32;
+        while let &Type::Array(len, element) = self.program.types.underlying(ty)
+            && all <= MAX_ELEMENTS
+        {
+            // An array without elements holds none of what is in it.
+            all = all.saturating_mul(len.unwrap_or(0));
+            ty = element;
+            if all == 0 {
+                break;
+            }
+        }
+        all
     }
 
     /// Some value of a type, which code that is not explored has made and can reach.

@@ -94,7 +94,7 @@ fn given<'a>(
     let (Callee::Func(callee), true, true) = (callee, direct.is_empty(), wrappers > 0) else {
         return direct;
     };
-    let Some(read) = cx.summaries().read(*callee) else { return Vec::new() };
+    let Some(read) = cx.summaries().read_giver(*callee) else { return Vec::new() };
     let mut found: Vec<(&'a Resource, u32)> = Vec::new();
     for effect in &read.effects(BodyId::OWN).effects {
         let (Act::Returned(result), Root::Call(inner, of_inner)) = (effect.act, effect.place.root)

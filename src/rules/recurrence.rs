@@ -147,7 +147,7 @@ fn sees(index: &Index<'_>, package: PackageId, own: PackageId) -> bool {
 }
 
 fn holds(text: &[u8], name: &[u8]) -> bool {
-    !name.is_empty() && text.windows(name.len()).any(|window| window == name)
+    !name.is_empty() && memchr::memmem::find(text, name).is_some()
 }
 
 fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {

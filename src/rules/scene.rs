@@ -4,7 +4,9 @@
 //! It says *where* things are and what they denote, never whether that is good.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
 
 use crate::catalog::{Entry, Facts, Resource, Shape, TypeExpr};
 use crate::flow::{Cfg, StepId};
@@ -30,6 +32,9 @@ pub struct Scene<'a> {
     pub nodes: Arc<[Node]>,
     parents: Arc<Parents>,
     body: StmtId,
+    /// Where each variable is named, and the outermost node of each place: made when first asked for.
+    uses: OnceLock<FxHashMap<LocalId, Vec<ExprId>>>,
+    outermost: OnceLock<FxHashMap<Span, Node>>,
 }
 
 /// Whether the text of a function holds one of these words: a cheap question to ask before a
@@ -75,6 +80,7 @@ pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
         return false;
     };
     let named = import.name.map_or("testing", |name| name.name.as_str());
+    let qualified = format!("{named}.");
     let (mut all, mut helping) = (0, 0);
     for (decl, func) in file.funcs() {
         let decl = file.decl(decl);
@@ -82,9 +88,10 @@ pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
             Body::Parsed(body) => file.stmt(body).span.start,
             _ => decl.span.end,
         };
-        let signature = file.source.text(Span::new(decl.span.start, end));
+        let signature = file.source.slice(Span::new(decl.span.start, end));
+        let holds = |text: &str| memchr::memmem::find(signature, text.as_bytes()).is_some();
         all += 1;
-        let takes_test = signature.contains(&format!("{named}.")) || signature.contains(".TB");
+        let takes_test = holds(&qualified) || holds(".TB");
         helping += u32::from(takes_test);
     }
     helping * FEW >= all
@@ -117,7 +124,17 @@ impl<'a> Scene<'a> {
         let root = Node::Decl(decl);
         let tree = || (file.descendants(root).collect(), Arc::new(file.parents(root)));
         let (nodes, parents) = cx.package.memo.tree(cx.func, tree);
-        Some(Scene { cx, file, info: cx.body(), name: func.name, nodes, parents, body })
+        Some(Scene {
+            cx,
+            file,
+            info: cx.body(),
+            name: func.name,
+            nodes,
+            parents,
+            body,
+            uses: OnceLock::new(),
+            outermost: OnceLock::new(),
+        })
     }
 
     /// The bytes of a node.
@@ -207,15 +224,31 @@ impl<'a> Scene<'a> {
 
     /// All places where a variable is named, but for its declaration by `var` or as a parameter.
     pub fn uses(&self, local: LocalId) -> impl Iterator<Item = ExprId> {
-        self.nodes.iter().filter_map(move |&node| match node {
-            Node::Expr(expr)
-                if matches!(self.file.expr(expr).kind, ExprKind::Ident(_))
-                    && self.local(expr) == Some(local) =>
-            {
-                Some(expr)
+        let uses = self.uses.get_or_init(|| {
+            let mut uses: FxHashMap<LocalId, Vec<ExprId>> = FxHashMap::default();
+            for &node in self.nodes.iter() {
+                if let Node::Expr(expr) = node
+                    && matches!(self.file.expr(expr).kind, ExprKind::Ident(_))
+                    && let Some(local) = self.local(expr)
+                {
+                    uses.entry(local).or_default().push(expr);
+                }
             }
-            _ => None,
-        })
+            uses
+        });
+        uses.get(&local).into_iter().flatten().copied()
+    }
+
+    /// The outermost node with these bytes.
+    pub fn outermost(&self, span: Span) -> Option<Node> {
+        let outermost = self.outermost.get_or_init(|| {
+            let mut outermost = FxHashMap::default();
+            for &node in self.nodes.iter() {
+                outermost.entry(self.span(node)).or_insert(node);
+            }
+            outermost
+        });
+        outermost.get(&span).copied()
     }
 
     /// Whether a variable is named at or below a node.

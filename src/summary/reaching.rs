@@ -57,9 +57,6 @@ struct Change {
     bit: u32,
 }
 
-/// How many steps of one block are gone through to see what reaches a step.
-const MAX_REPLAY: u32 = 4096;
-
 /// Finds all definitions of all locals.
 pub(super) fn collect(function: &mut Function<'_>) {
     let given: Vec<(LocalId, Source)> = (0..function.info.locals().len() as u32)
@@ -182,23 +179,21 @@ impl Function<'_> {
 
     fn reaching_here(&self, local: LocalId, at: At) -> Option<Vec<u32>> {
         let body = self.body(at.body);
-        let reaching = &body.reaching;
-        let first = body.cfg.steps_of(body.cfg.block_of(at.step)).next()?;
-        if at.step.0 - first.0 > MAX_REPLAY {
-            return None;
+        let Reaching { solution, tracked, changes } = &body.reaching;
+        let block = body.cfg.block_of(at.step);
+        let begin = body.cfg.steps_of(block).next()?;
+        let at_entry = solution.as_ref()?.at_entry(block)?;
+        // The definitions of one variable stand together, in the order of the variables.
+        let of = |definition: &u32| self.definitions[*definition as usize].local;
+        let first = tracked.partition_point(|definition| of(definition) < local);
+        let count = tracked[first..].partition_point(|definition| of(definition) == local);
+        let own = first as u32..(first + count) as u32;
+        let before = changes.partition_point(|change| change.step < at.step);
+        let here = changes[..before].iter().rev().take_while(|change| change.step >= begin);
+        if let Some(last) = here.into_iter().find(|change| own.contains(&change.bit)) {
+            return Some(vec![tracked[last.bit as usize]]);
         }
-        let analysis = Analysis { entry: Vec::new(), changes: &reaching.changes };
-        let bits = reaching.solution.as_ref()?.before(&body.cfg, &analysis, at.step)?;
-        Some(
-            reaching
-                .tracked
-                .iter()
-                .enumerate()
-                .filter(|(bit, _)| is_set(&bits, *bit as u32))
-                .map(|(_, &definition)| definition)
-                .filter(|&definition| self.definitions[definition as usize].local == local)
-                .collect(),
-        )
+        Some(own.filter(|&bit| is_set(at_entry, bit)).map(|bit| tracked[bit as usize]).collect())
     }
 }
 
@@ -226,7 +221,7 @@ impl Forward for Analysis<'_> {
     fn step(&self, state: &mut Vec<u64>, step: StepId) {
         let first = self.changes.partition_point(|change| change.step < step);
         for change in self.changes[first..].iter().take_while(|change| change.step == step) {
-            change.rivals.clone().for_each(|bit| clear(state, bit));
+            clear(state, &change.rivals);
             set(state, change.bit);
         }
     }
@@ -236,8 +231,12 @@ fn set(bits: &mut [u64], bit: u32) {
     bits[bit as usize / 64] |= 1 << (bit % 64);
 }
 
-fn clear(bits: &mut [u64], bit: u32) {
-    bits[bit as usize / 64] &= !(1 << (bit % 64));
+fn clear(bits: &mut [u64], range: &Range<u32>) {
+    for word in range.start / 64..range.end.div_ceil(64) {
+        let from = range.start.saturating_sub(word * 64);
+        let to = (range.end - word * 64).min(64);
+        bits[word as usize] &= !((!0 << from) & (!0 >> (64 - to)));
+    }
 }
 
 fn is_set(bits: &[u64], bit: u32) -> bool {

@@ -46,7 +46,7 @@ impl<'a> Summaries<'a> {
         }
         // One that is asked for itself has nothing to add.
         known.insert(func, Vec::new());
-        let Some(read) = self.read(func) else { return Vec::new() };
+        let Some(read) = self.read_giver(func) else { return Vec::new() };
         let mut found: Vec<Resource> = Vec::new();
         for returned in &read.effects(BodyId::OWN).effects {
             let Act::Returned(result) = returned.act else { continue };

@@ -8,6 +8,10 @@ use crate::index::{Basic, Constant, Type};
 /// Shifts of constants by more than this are not computed.
 const MAX_SHIFT: i128 = 120;
 
+/// Strings that are longer than this are not put together: forty constants, each twice the one before it, are
+/// more than any memory holds.
+const MAX_TEXT: usize = 1 << 16;
+
 impl Checker<'_> {
     pub(super) fn binary(&self, op: BinaryOp, left: Operand, right: Operand) -> Operand {
         if !left.is_value() || !right.is_value() {
@@ -68,6 +72,9 @@ impl Checker<'_> {
                 _ => None,
             },
             (Constant::String(a), Constant::String(b)) if op == BinaryOp::Add => {
+                if a.len() + b.len() > MAX_TEXT {
+                    return None;
+                }
                 let mut text = String::with_capacity(a.len() + b.len());
                 text.push_str(&a);
                 text.push_str(&b);

@@ -1,12 +1,16 @@
 //! Constant expressions: exact for booleans, integers and strings, *not known* for the rest.
 
-use crate::program::code::{Constant, Operator};
+use crate::program::code::{Constant, Operator, TextId};
 use crate::program::compile::{Compiler, Entity};
 use crate::program::package::Item;
 use crate::syntax::{BinaryOp, DeclId, DeclKind, ExprId, ExprKind, LitKind, Symbol, UnaryOp};
 
 /// Longest definition by other constants that is followed.
 const MAX_CHAIN: u32 = 64;
+
+/// Longest string that is put together, in bytes: forty constants, each twice the one before it, are more than
+/// any memory holds.
+const MAX_TEXT: usize = 1 << 16;
 
 impl Compiler<'_> {
     /// The value of an integer constant expression.
@@ -48,10 +52,11 @@ impl Compiler<'_> {
                 Some(value) => Constant::Int(value),
                 None => Constant::Atom(self.text_id(text)),
             },
-            LitKind::String if text.len() >= 2 => {
-                Constant::Str(self.text_id(&text[1..text.len() - 1]))
-            }
-            LitKind::Rune | LitKind::String | LitKind::Float | LitKind::Imaginary => {
+            LitKind::String => match without_quotes(text) {
+                Some(inner) => Constant::Str(self.text_id(inner)),
+                None => Constant::Atom(self.text_id(text)),
+            },
+            LitKind::Rune | LitKind::Float | LitKind::Imaginary => {
                 Constant::Atom(self.text_id(text))
             }
         }
@@ -98,9 +103,10 @@ impl Compiler<'_> {
                     }
                     (Constant::Str(left), Constant::Str(right)) => match op {
                         BinaryOp::Add => {
-                            let texts = &self.out.texts;
-                            let text =
-                                format!("{}{}", texts[left.0 as usize], texts[right.0 as usize]);
+                            let text = |id: TextId| self.out.texts[id.0 as usize].as_ref();
+                            let both: [&str; 2] = [text(left), text(right)];
+                            let fits = both[0].len() + both[1].len() <= MAX_TEXT;
+                            let text = fits.then(|| both.concat())?;
                             Some(Constant::Str(self.text_id(&text)))
                         }
                         BinaryOp::Eq => Some(Constant::Bool(left == right)),
@@ -118,6 +124,11 @@ impl Compiler<'_> {
             _ => None,
         }
     }
+}
+
+/// What stands between the quotes of a string literal; `None` of one without an end.
+fn without_quotes(text: &str) -> Option<&str> {
+    text.strip_prefix(['"', '`'])?.strip_suffix(['"', '`'])
 }
 
 fn integer(text: &str) -> Option<i64> {

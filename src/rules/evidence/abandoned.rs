@@ -6,7 +6,9 @@
 //! that has waited for their end, that a signal of theirs has chosen, or that looks at what they
 //! wrote is no evidence.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
+
+use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
@@ -21,14 +23,16 @@ use crate::rules::evidence::{ends_process, first_line};
 use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::{Location, Span};
 use crate::summary::{At, BodyId};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the channels of the function that are abandoned.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
+    let stores: OnceCell<Vec<StmtId>> = OnceCell::new();
     for made in made_channels(scene, &read) {
         let Some(channel) = Channel::with_callbacks(scene, &read, made.local) else { continue };
-        let found = Abandoned::of(&channel, made).and_then(|abandoned| abandoned.finding());
+        let Some(abandoned) = Abandoned::of(&channel, made) else { continue };
+        let found = abandoned.finding(stores.get_or_init(|| stores_of(scene)));
         findings.extend(found.filter(|_| made.at.body != BodyId::OWN || !ends_process(&scene.cx)));
     }
 }
@@ -41,6 +45,20 @@ struct Sender {
     /// The literal that it runs; `None` for a function.
     literal: Option<BodyId>,
     volume: Volume,
+}
+
+/// The statements of a function that may store what was received.
+fn stores_of(scene: &Scene<'_>) -> Vec<StmtId> {
+    let stores = scene.nodes.iter().filter_map(|&node| match node {
+        Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+            StmtKind::Define { .. } | StmtKind::Assign { .. } | StmtKind::Range { .. } => {
+                Some(stmt)
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    stores.collect()
 }
 
 struct Abandoned<'c, 's, 'a> {
@@ -108,7 +126,8 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         At { body: self.channel.owner, step }
     }
 
-    fn finding(&self) -> Option<Finding> {
+    /// Of a function with these [stores](stores_of).
+    fn finding(&self, stores: &[StmtId]) -> Option<Finding> {
         let looped = self.senders.iter().any(|sender| self.cfg().reaches(sender.step, sender.step));
         if looped && self.made.capacity >= 2 || self.depends_on_owner() {
             return None;
@@ -127,8 +146,8 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             of: self,
             conditions: &conditions,
             repeats,
-            received: self.received(),
-            oks: self.oks(),
+            received: self.bound(stores, 0),
+            oks: self.bound(stores, 1),
             written: self.written(),
             headers: self.headers(),
         };
@@ -185,20 +204,11 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             })
     }
 
-    /// The variables that hold what was received, `ok`s left out.
-    fn received(&self) -> Vec<LocalId> {
-        self.bound(0)
-    }
-
-    fn oks(&self) -> Vec<LocalId> {
-        self.bound(1)
-    }
-
-    fn bound(&self, place: usize) -> Vec<LocalId> {
+    /// The variables that hold what was received, or its `ok`, by the place on the left.
+    fn bound(&self, stores: &[StmtId], place: usize) -> Vec<LocalId> {
         let scene = self.channel.scene;
         let mut locals = Vec::new();
-        for &node in scene.nodes.iter() {
-            let Node::Stmt(stmt) = node else { continue };
+        for &stmt in stores {
             let target = match &scene.file.stmt(stmt).kind {
                 StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. } => {
                     let from = right.first().and_then(|&value| received(scene, value));
@@ -244,13 +254,9 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
     fn headers(&self) -> FxHashSet<EdgeKind> {
         let scene = self.channel.scene;
         let cfg = self.cfg();
-        let mut outermost: FxHashMap<Span, Node> = FxHashMap::default();
-        for &node in scene.nodes.iter() {
-            outermost.entry(scene.span(node)).or_insert(node);
-        }
         let step_loops = |step: StepId| {
-            let node = outermost.get(&cfg.step(step).span(scene.file));
-            node.map_or_else(Vec::new, |&node| loops_around(scene, node))
+            let node = scene.outermost(cfg.step(step).span(scene.file));
+            node.map_or_else(Vec::new, |node| loops_around(scene, node))
         };
         let mut started = FxHashSet::default();
         for sender in &self.senders {

@@ -8,7 +8,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::leaver::{holds_lock, leaving_arm};
+use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::syntax::Node;
@@ -83,7 +83,7 @@ fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     let mut receives =
         group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range)).peekable();
     receives.peek()?;
-    let leaves = receives.all(|op| op.same_body(make) && leaving_arm(groups, group, op).is_some());
+    let leaves = receives.all(|op| op.same_body(make) && has_leaving_arm(groups, group, op));
     let send = group.ops.iter().find(|op| op.act == Act::Send)?;
     let own = group.ops.iter().any(|op| op.act == Act::Send && op.scene == make.scene);
     if group.open

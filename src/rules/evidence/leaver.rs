@@ -284,9 +284,28 @@ fn runs_apart(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
 /// An arm beside a receive on which the body returns without receiving again; `None` if the
 /// receive stands alone, or does not wait.
 pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Arm> {
+    best_arm(groups, group, op, |arm| arm.stays)
+}
+
+/// Whether there is a [`leaving_arm`].
+pub(super) fn has_leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> bool {
+    best_arm(groups, group, op, |_| true).is_some()
+}
+
+/// The first arm on which a body leaves and that stays ready, or else the first; none after one that is
+/// `enough` is looked at.
+fn best_arm(
+    groups: &Groups<'_>,
+    group: &Group,
+    op: &Op,
+    enough: impl Fn(&Arm) -> bool,
+) -> Option<Arm> {
     let (select, place) = op.select?;
     let scene = &groups.scenes[op.scene];
     let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
+    if clauses.iter().any(|clause| clause.comm.is_none()) {
+        return None;
+    }
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let body = read.function.body_of(op.literal)?;
     let cfg = &read.function.body(body).cfg;
@@ -297,8 +316,8 @@ pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option
         .filter_map(|other| scene.step_of(cfg, other.node))
         .collect();
     let mut out = Out::past(scene, cfg, &again);
-    let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
-    let begins = edges.filter_map(|edge| match edge.kind {
+    let entered = cfg.step_of_stmt(select).map(|step| cfg.edges_of(cfg.block_of(step)));
+    let begins = entered.into_iter().flatten().filter_map(|edge| match edge.kind {
         EdgeKind::Arm(of, index) if of == select => Some((index, edge.to)),
         _ => None,
     });
@@ -324,6 +343,9 @@ pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option
             Arm { comm, channel, stays: stays_ready(groups, op.scene, channel) || announced() };
         if found.is_none_or(|found| arm.stays && !found.stays) {
             found = Some(arm);
+        }
+        if found.as_ref().is_some_and(&enough) {
+            break;
         }
     }
     found

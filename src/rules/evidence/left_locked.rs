@@ -173,7 +173,7 @@ fn check_lock<'a>(
         scene,
         read,
         lock,
-        unlocks: &unlocks,
+        unlocks: unlocks.iter().map(|unlock| unlock.at.step).collect(),
         variable,
         conditions,
         leads,
@@ -329,7 +329,8 @@ struct Held<'h, 'a> {
     scene: &'h Scene<'a>,
     read: &'h Read<'a>,
     lock: &'h Operation,
-    unlocks: &'h [&'h Operation],
+    /// Where it is unlocked.
+    unlocks: FxHashSet<StepId>,
     /// The variable that the lock is reached by; `None` for one of package level.
     variable: Option<LocalId>,
     conditions: &'h Conditions,
@@ -349,7 +350,7 @@ impl Held<'_, '_> {
     fn settles(&self, step: StepId) -> bool {
         let at = At { body: self.lock.at.body, step };
         let function = &self.read.function;
-        if self.unlocks.iter().any(|unlock| unlock.at == at) {
+        if self.unlocks.contains(&step) {
             return true;
         }
         if self.variable.is_some_and(|variable| function.defines(at, variable)) {

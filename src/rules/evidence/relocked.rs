@@ -55,9 +55,9 @@ impl First {
             .iter()
             .position(|local| local.owner.is_none() && local.kind == LocalKind::Receiver)?;
         let receiver = LocalId(receiver as u32);
+        let all = locks.taken.get(&scene.cx.func)?;
         let read = scene.cx.summaries().read(scene.cx.func)?;
         let cfg = &read.function.body(BodyId::OWN).cfg;
-        let all = locks.taken.get(&scene.cx.func)?;
         all.iter().filter(|taken| taken.literal.is_none()).find_map(|taken| {
             let base = base_of(scene, taken)?;
             let step = cfg.step_of_expr(taken.call)?;

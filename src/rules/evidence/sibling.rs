@@ -9,7 +9,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{BlockId, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Type};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::leaver::{holds_lock, leaving_arm, stays_ready};
+use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, stays_ready};
 use crate::rules::evidence::traffic::{after_recover, loops_around};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
@@ -47,7 +47,7 @@ fn receivers_may_leave(groups: &Groups<'_>, group: &Group) -> bool {
                 let once = op.select.is_none()
                     && loops_around(scene, op.node).is_empty()
                     && !has_announced(scene, op);
-                once || leaving_arm(groups, group, op).is_some()
+                once || has_leaving_arm(groups, group, op)
             }
             Act::Range => false,
             _ => true,

@@ -49,3 +49,27 @@ fn assignments() {
     let again = "c = make(chan int)\ngo func() { c <- 1 }()";
     check("", "c := make(chan int)", again, "<-c", (0, 0));
 }
+
+#[test]
+fn conditions() {
+    let kept = "if x[#] {\n\tmu.Lock()\n\tif y[#] {\n\t\treturn\n\t}\n\tmu.Unlock()\n}";
+    check("mu *sync.Mutex, x, y []bool", "", kept, "", (1, TIMES));
+}
+
+#[test]
+fn callbacks() {
+    let answered = "c := make(chan int)\n\tgo func() { c <- # }()\n\tselect {\n\tcase <-c:\n\tcase <-done:\n\t}";
+    let text = format!("handle(func(done chan bool) {{\n\t{answered}\n}})");
+    check("handle func(func(chan bool))", "", &text, "", (1, TIMES));
+}
+
+/// A constant that is twice the one before it, and an array of arrays: a few letters for what no memory
+/// holds.
+#[test]
+fn sizes() {
+    let doubled: String = (0..60).map(|n| format!("const a{} = a{n} + a{n}\n", n + 1)).collect();
+    let asks = "c := make(chan int)\ngo func() { c <- 1 }()\nif a60 == s {\n\treturn\n}\n<-c";
+    check("s string", &format!("const a0 = \"abcd\"\n{doubled}"), "", asks, (1, 1));
+    let array = format!("var a {}int", "[4]".repeat(20));
+    check("", &array, "", "c := make(chan [2]int)\nc <- [2]int{a[0][0][0][0]}", (1, 1));
+}
