@@ -63,8 +63,10 @@ fn asks_for_header_only(function: &Function<'_>, held: &Held<'_>) -> bool {
         }
     };
     let Some(Carrier::Request(index)) = held.fact.context else { return false };
-    // The call that makes the request may stand in one that looks at its error.
-    held::request(function, held, index).any(|made| match &file.expr(made).kind {
+    // The call that makes the request may stand in one that looks at its error, and a function of the
+    // run that makes both is given the method.
+    let mut calls = held::request(function, held, index).chain([held.call]);
+    calls.any(|made| match &file.expr(made).kind {
         ExprKind::Call { args, .. } => args
             .iter()
             .flat_map(|&arg| file.descendants(Node::Expr(arg)))
@@ -181,6 +183,10 @@ fn left_open(
         Way::End => (format!("the function can end with {body} open"), "ends without closing it"),
         Way::Again => (
             format!("{body} is still open when this request is made again"),
+            "replaces the open response",
+        ),
+        Way::Replaced => (
+            format!("{body} is still open when its variable gets something else"),
             "replaces the open response",
         ),
     };

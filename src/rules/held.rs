@@ -6,6 +6,7 @@
 //! or passed to code of which nothing is known. So a path that is found here is one on which the
 //! function was the only owner and left.
 
+mod holders;
 mod paths;
 
 use crate::catalog::{Base, Carrier, Context, End, Resource, Versions};
@@ -17,7 +18,7 @@ use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Parents, StmtKind, Symbol};
 
-pub use paths::{Lost, Way, lost};
+pub use paths::{Lost, Way, let_go, lost};
 
 /// How many calls are followed from a function of the run to the one whose result it returns.
 const MAX_WRAPPERS: u32 = 4;
@@ -96,20 +97,27 @@ fn given<'a>(
     };
     let Some(read) = cx.summaries().read_giver(*callee) else { return Vec::new() };
     let mut found: Vec<(&'a Resource, u32)> = Vec::new();
+    let mut shared: Vec<u32> = Vec::new();
     for effect in &read.effects(BodyId::OWN).effects {
         let (Act::Returned(result), Root::Call(inner, of_inner)) = (effect.act, effect.place.root)
         else {
             continue;
         };
-        if !effect.place.path.is_empty() || found.iter().any(|&(_, known)| known == result) {
+        if !effect.place.path.is_empty() {
             continue;
         }
         let inside = given(cx, &read.function, inner, versions, wrappers - 1);
-        let handed_on = inside.into_iter().find(|&(fact, place)| {
-            place == of_inner && !is_shared(&read, inner, place, fact, effect.at)
-        });
-        found.extend(handed_on.map(|(fact, _)| (fact, result)));
+        let Some((fact, place)) = inside.into_iter().find(|&(_, place)| place == of_inner) else {
+            continue;
+        };
+        if is_shared(&read, inner, place, fact, effect.at) {
+            shared.push(result);
+        } else if found.iter().all(|&(_, known)| known != result) {
+            found.push((fact, result));
+        }
     }
+    // Where one way out hands on what was seen to, callers cannot tell whether there is more to do.
+    found.retain(|(_, result)| !shared.contains(result));
     found
 }
 
@@ -179,8 +187,9 @@ impl Held<'_> {
     }
 }
 
-/// What takes a result of a call, and whether nothing does.
-fn taken(
+/// What takes a result of a call, a variable or the field of a struct that is made with it, and whether
+/// nothing does.
+pub fn taken(
     function: &Function<'_>,
     parents: &Parents,
     call: ExprId,
@@ -188,6 +197,9 @@ fn taken(
 ) -> (Option<String>, bool) {
     let file = function.file;
     let target = match parents.of(Node::Expr(call)) {
+        Some(Node::Expr(around)) => {
+            return (element(function, parents, call, around), false);
+        }
         Some(Node::Stmt(stmt)) => match &file.stmt(stmt).kind {
             StmtKind::Expr(_) => return (None, true),
             StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right } => {
@@ -213,6 +225,28 @@ fn taken(
         Some((target, _)) => (Some(function.text(target)), false),
         None => (None, false),
     }
+}
+
+/// The field that gets a value where a struct is made for a variable: `s.pool`.
+fn element(
+    function: &Function<'_>,
+    parents: &Parents,
+    value: ExprId,
+    literal: ExprId,
+) -> Option<String> {
+    let file = function.file;
+    let ExprKind::CompositeLit { elements, .. } = &file.expr(literal).kind else { return None };
+    let key = elements.iter().find(|element| element.value == value)?.key?;
+    let ExprKind::Ident(field) = file.expr(key).kind else { return None };
+    let made = parents.around(Node::Expr(literal)).find(|node| !matches!(node, Node::Expr(_)))?;
+    let Node::Stmt(stmt) = made else { return None };
+    let (StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. }) =
+        &file.stmt(stmt).kind
+    else {
+        return None;
+    };
+    let ([variable], [_]) = (&left[..], &right[..]) else { return None };
+    Some(format!("{}.{field}", function.text(*variable)))
 }
 
 /// Whether the context that a call is made with is one that this function can cancel, so that the

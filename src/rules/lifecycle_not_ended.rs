@@ -16,7 +16,7 @@ use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Location;
 use crate::summary::{Act, At, BodyId, Function, Mode, Read, Root};
-use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -52,12 +52,11 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         findings.extend(check_held(cx, &read, &held, None));
     }
     for (held_fact, call, at, result, started) in own_resources(cx, &read) {
-        let name = name_of(&read.function, cx, call, result);
-        let (name, dropped) = match name {
-            Taken::By(name) => (Some(name), false),
-            Taken::Nobody => (None, true),
-            Taken::Unknown => continue,
-        };
+        let parents = read.function.file.parents(Node::Decl(cx.declared().decl));
+        let (name, dropped) = held::taken(&read.function, &parents, call, result);
+        if name.is_none() && !dropped {
+            continue;
+        }
         let held = Held { at, call, result, fact: &held_fact, name, dropped };
         findings.extend(check_held(cx, &read, &held, Some(started)));
     }
@@ -132,40 +131,6 @@ fn type_name(function: &Function<'_>, call: ExprId, result: u32) -> String {
     ty.strip_pointer().named().map_or("value", |named| named.name.as_str()).to_owned()
 }
 
-/// What takes a result.
-enum Taken {
-    /// This variable or field.
-    By(String),
-    /// Nobody.
-    Nobody,
-    /// Part of a larger expression.
-    Unknown,
-}
-
-fn name_of(function: &Function<'_>, cx: &FunctionCx<'_>, call: ExprId, result: u32) -> Taken {
-    let file = function.file;
-    let parents = file.parents(Node::Decl(cx.declared().decl));
-    let by = |text: Option<String>| text.map_or(Taken::Unknown, Taken::By);
-    match parents.of(Node::Expr(call)) {
-        Some(Node::Stmt(stmt)) => match &file.stmt(stmt).kind {
-            StmtKind::Expr(_) => Taken::Nobody,
-            StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right }
-                if right.len() == 1 =>
-            {
-                by(left.get(result as usize).map(|&left| function.text(left)))
-            }
-            _ => Taken::Unknown,
-        },
-        Some(Node::Decl(decl)) => match &file.decl(decl).kind {
-            DeclKind::Var(spec) if spec.values.len() == 1 => {
-                by(spec.names.get(result as usize).map(|name| name.name.as_str().to_owned()))
-            }
-            _ => Taken::Unknown,
-        },
-        _ => Taken::Unknown,
-    }
-}
-
 fn check_held(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
@@ -175,7 +140,7 @@ fn check_held(
     let function = &read.function;
     let lost = match held.dropped {
         true => vec![Lost { span: held.span(function), way: Way::Return, last: None }],
-        false => held::lost(cx, read, held, &|_| false, &|_, _| false),
+        false => held::let_go(cx, read, held),
     };
     let (first, others) = lost.split_first()?;
     let is_out_of_sight = result_type(function, held.call, held.result).is_unknown();
@@ -357,6 +322,12 @@ fn finding(
         ),
         Way::Again => (
             format!("`{name}` still runs when the next one is made here"),
+            "replaces what still runs",
+        ),
+        Way::Replaced => (
+            format!(
+                "`{name}` still runs when its variable gets something else: nobody calls `{end}`"
+            ),
             "replaces what still runs",
         ),
     };

@@ -146,16 +146,20 @@ fn not_stopped(
     let (first, others) = lost.split_first()?;
     let name = held.name.as_deref()?;
     let call = held.span(function);
+    let after = match first.way {
+        Way::Replaced => "when its variable gets something else",
+        _ => "after this return",
+    };
     let message = match (first.way, goes_on) {
         (Way::Again, _) => format!(
             "a turn of this loop can end without `{name}.Stop()`, and the next one makes another {}",
             held.fact.what
         ),
-        (_, "ticks") => format!("`{name}` ticks on after this return: nobody has stopped it"),
+        (_, "ticks") => format!("`{name}` ticks on {after}: nobody has stopped it"),
         (_, "runs") => {
-            format!("the function of `{name}` still runs after this return: nobody has stopped it")
+            format!("the function of `{name}` still runs {after}: nobody has stopped it")
         }
-        _ => format!("`{name}` stays after this return until it fires: nobody has stopped it"),
+        _ => format!("`{name}` stays {after} until it fires: nobody has stopped it"),
     };
     let mut finding = cx.finding(first.span, "left without `Stop`", message);
     if first.span != call {

@@ -6,13 +6,16 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::holders::{self, may_end_parts};
 use super::{Held, ends};
 use crate::catalog::{End, Pure};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId};
 use crate::rules::FunctionCx;
 use crate::source::Span;
-use crate::summary::{Act, At, Effect, Function, Mode, Place, Read, Root, covering};
+use crate::summary::{
+    Act, At, Definition, Effect, Function, Mode, Place, Read, Root, Source, covering,
+};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// A place where a thing is lost.
@@ -34,6 +37,8 @@ pub enum Way {
     End,
     /// The call is made again, and nobody has the first thing any more.
     Again,
+    /// The only variable that holds it gets something else.
+    Replaced,
 }
 
 /// The places where a thing is lost, the first in the text first. `harmless` says of an act on a
@@ -46,63 +51,159 @@ pub fn lost(
     harmless: &dyn Fn(&Effect) -> bool,
     absent: &dyn Fn(ExprId, bool) -> bool,
 ) -> Vec<Lost> {
+    let Some(settled) = settled(cx, read, held, harmless, false) else { return Vec::new() };
+    search(read, held, settled, absent)
+}
+
+/// As [`lost`], also of a thing that becomes a part of what this function makes for itself alone.
+pub fn let_go(cx: &FunctionCx<'_>, read: &Read<'_>, held: &Held<'_>) -> Vec<Lost> {
+    let Some(settled) = settled(cx, read, held, &|_| false, true) else { return Vec::new() };
+    search(read, held, settled, &|_, _| false)
+}
+
+fn search(
+    read: &Read<'_>,
+    held: &Held<'_>,
+    (settled, aliases): (FxHashSet<StepId>, Vec<Place>),
+    absent: &dyn Fn(ExprId, bool) -> bool,
+) -> Vec<Lost> {
     let function = &read.function;
     let cfg = &function.body(held.at.body).cfg;
-    let Some((settled, aliases)) = settled(cx, read, held, harmless) else { return Vec::new() };
+    let replaced = replaced(function, held);
     let known = decided_before(function, cfg, held.at.step);
     let readers = readers(function, held, &aliases);
-    let mut walk = Walking { function, held, settled, known, readers, absent };
+    let mut walk = Walking { function, held, settled, replaced, known, readers, absent };
     let paths = cfg.search(Start::After(held.at.step), Flags::new(), &mut walk);
     let mut found: Vec<Lost> = paths.iter().map(|path| lost_at(function, held, path)).collect();
     found.sort_by_key(|lost| lost.span.start);
     found
 }
 
+/// The steps that give something else to the variable that a thing was stored in, if no other
+/// variable holds it.
+fn replaced(function: &Function<'_>, held: &Held<'_>) -> FxHashSet<StepId> {
+    let whole = held.whole();
+    let is_it = |definition: &Definition| match definition.source {
+        Source::Result(call, result) => (call, result) == (held.call, held.result),
+        Source::Expr(value) => {
+            definition.at.is_none_or(|at| function.places(at, value).may_be(&whole))
+        }
+        _ => false,
+    };
+    let locals = (0..function.info.locals().len() as u32).map(LocalId);
+    let holders: Vec<LocalId> =
+        locals.filter(|&local| function.definitions_of(local).any(is_it)).collect();
+    let [holder] = holders[..] else { return FxHashSet::default() };
+    let others = function.definitions_of(holder).filter(|definition| {
+        let is_value = matches!(definition.source, Source::Result(..) | Source::Expr(_));
+        is_value && !is_it(definition)
+    });
+    let here = others.filter_map(|definition| definition.at);
+    here.filter(|at| at.body == held.at.body).map(|at| at.step).collect()
+}
+
+/// What a thing goes by.
+struct Name {
+    place: Place,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// What the call gives.
+    Given,
+    /// What wraps it.
+    Wrapper,
+    /// A part of something that the function makes for itself.
+    Part,
+}
+
+impl Name {
+    /// Whether what is done to a place is done to the thing, or to what it is a part of.
+    fn concerns(&self, place: &Place) -> bool {
+        place.is_within(&self.place) || self.kind == Kind::Part && self.place.is_within(place)
+    }
+}
+
 /// The steps of the body that may end the thing or make it known to others, and what wraps it; `None`
-/// if something that is set up before the call may do so at any time.
+/// if something that is set up before the call may do so at any time. With `parts` a thing that is
+/// put into what the function makes for itself is not known to others yet.
 fn settled(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
     held: &Held<'_>,
     harmless: &dyn Fn(&Effect) -> bool,
+    parts: bool,
 ) -> Option<(FxHashSet<StepId>, Vec<Place>)> {
     let function = &read.function;
     let cfg = &function.body(held.at.body).cfg;
-    let (whole, thing) = (held.whole(), held.thing());
-    let mut aliases = vec![whole];
+    let thing = held.thing();
+    let mut names: Vec<Name> = Vec::new();
+    let mut open = vec![(Name { place: held.whole(), kind: Kind::Given }, None)];
     let mut settled: FxHashSet<StepId> = ended_by_function(function, held).collect();
-    let mut next = 0;
-    while let Some(alias) = aliases.get(next).cloned() {
-        next += 1;
+    while let Some((name, since)) = open.pop() {
+        if names.iter().any(|known| known.place == name.place) {
+            continue;
+        }
         for body in function.bodies() {
             for effect in &read.effects(body).effects {
-                if !effect.place.is_within(&alias) || harmless(effect) {
+                if !name.concerns(&effect.place) || harmless(effect) {
                     continue;
                 }
-                let ended = ends(held.fact, effect.act) && (next > 1 || is_end_of(effect, &thing));
                 if let Act::Passed = effect.act
-                    && let Some(holder) = wrapper(cx, function, effect.at)
+                    && let Some(place) = wrapper(cx, function, effect.at)
                 {
-                    if !aliases.contains(&holder) {
-                        aliases.push(holder);
-                    }
+                    open.push((Name { place, kind: Kind::Wrapper }, None));
                     continue;
                 }
-                if !ended && !effect.act.escapes() {
+                if parts
+                    && body == held.at.body
+                    && (effect.act, effect.mode) == (Act::Stored, Mode::Now)
+                    && let Some(parts) = holders::parts(function, effect, &name.place)
+                {
+                    let part = |part: holders::Part| {
+                        (Name { place: part.place, kind: Kind::Part }, part.since)
+                    };
+                    open.extend(parts.into_iter().map(part));
+                    continue;
+                }
+                let settles = match name.kind {
+                    _ if !effect.place.is_within(&name.place) => may_end_parts(function, effect),
+                    Kind::Given => ends(held.fact, effect.act) && is_end_of(effect, &thing),
+                    Kind::Wrapper | Kind::Part => ends(held.fact, effect.act),
+                };
+                if !settles && !effect.act.escapes() {
                     continue;
                 }
                 if body == held.at.body {
-                    if effect.mode != Mode::Now && cfg.reaches(effect.at.step, held.at.step) {
+                    let before = since.filter(|_| effect.mode == Mode::Now);
+                    let before = before.or((effect.mode != Mode::Now).then_some(held.at.step));
+                    if before.is_some_and(|before| cfg.reaches(effect.at.step, before)) {
                         return None;
                     }
                     settled.insert(effect.at.step);
+                    // Who is given the whole once for each element of something has it even so.
+                    if name.kind == Kind::Part {
+                        settled.extend(loops_of(cfg, effect.at.step));
+                    }
                 } else if function.enclosing(held.at.body).any(|around| around == body) {
                     return None;
                 }
             }
         }
+        names.push(name);
     }
-    Some((settled, aliases))
+    Some((settled, names.into_iter().map(|name| name.place).collect()))
+}
+
+/// The heads of the `range` loops around a step.
+fn loops_of(cfg: &Cfg, step: StepId) -> impl Iterator<Item = StepId> {
+    let is_around = move |head: &StepId| {
+        matches!(cfg.step(*head), Step::Next(_))
+            && cfg.dominates(*head, step)
+            && cfg.reaches(step, *head)
+    };
+    cfg.steps().filter(is_around)
 }
 
 /// The calls that read to the end of what wraps the thing. One that fails has met an error of the
@@ -219,6 +320,10 @@ fn lost_at(function: &Function<'_>, held: &Held<'_>, path: &Path<Flags>) -> Lost
             let end = file.stmt(function.body(held.at.body).block).span.end;
             Lost { span: Span::new(end.saturating_sub(1), end), way: Way::End, last: None }
         }
+        PathEnd::Step(step) if step != held.at.step => {
+            let span = function.body(held.at.body).cfg.step(step).span(file);
+            Lost { span, way: Way::Replaced, last: None }
+        }
         PathEnd::Step(_) => Lost {
             span: held.span(function),
             way: Way::Again,
@@ -256,6 +361,7 @@ struct Walking<'w, 'a> {
     function: &'w Function<'a>,
     held: &'w Held<'w>,
     settled: FxHashSet<StepId>,
+    replaced: FxHashSet<StepId>,
     known: FxHashMap<Condition, bool>,
     readers: Vec<ExprId>,
     absent: &'w dyn Fn(ExprId, bool) -> bool,
@@ -265,7 +371,7 @@ impl Walk for Walking<'_, '_> {
     type State = Flags;
 
     fn step(&mut self, flags: &Flags, step: StepId) -> Passing<Flags> {
-        if step == self.held.at.step {
+        if step == self.held.at.step || self.replaced.contains(&step) {
             return Passing::Found;
         }
         if self.settled.contains(&step) {

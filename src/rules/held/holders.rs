@@ -1,0 +1,89 @@
+//! What a function makes for itself alone and puts a thing into: as long as nobody else knows the
+//! whole, nobody else ends the part.
+
+use crate::flow::{Step, StepId};
+use crate::index::{Callee, Type};
+use crate::summary::{Act, At, Effect, Function, Mode, Place, Root};
+use crate::syntax::{ExprId, ExprKind, StmtKind};
+
+/// What Go programs call the method that ends a value and what it consists of.
+const ENDS: [&str; 4] = ["Close", "Shutdown", "Stop", "Cleanup"];
+
+/// A thing as part of a whole.
+pub(super) struct Part {
+    /// The part.
+    pub place: Place,
+    /// The assignment that makes it one, if the whole is older than that.
+    pub since: Option<StepId>,
+}
+
+/// What a thing becomes a part of where it is stored; `None` if others may find it there. `thing`
+/// is the thing, or what is stored is a whole that it is a part of.
+pub(super) fn parts(function: &Function<'_>, stored: &Effect, thing: &Place) -> Option<Vec<Part>> {
+    let at = stored.at;
+    let rest = thing.path.get(stored.place.path.len()..)?;
+    let is_stored = |value: ExprId| function.places(at, value).may_be(&stored.place);
+    let mut whole: Option<Vec<Part>> = Some(Vec::new());
+    let mut add = |place: Option<Place>, since: Option<StepId>| match (place, &mut whole) {
+        (Some(place), Some(parts)) => {
+            let place = rest.iter().fold(place, |place, &field| place.field(field));
+            parts.push(Part { place, since });
+        }
+        _ => whole = None,
+    };
+    let step = function.step(at);
+    step.for_each_operand(function.file, &mut |expr| {
+        let ExprKind::CompositeLit { elements, .. } = &function.file.expr(expr).kind else {
+            return;
+        };
+        for element in elements.iter().filter(|element| is_stored(element.value)) {
+            add(element.key.and_then(|key| field_of(function, expr, key)), None);
+        }
+    });
+    if let Step::Assign(stmt) = step
+        && let StmtKind::Assign { left, right, .. } = &function.file.stmt(stmt).kind
+    {
+        for (place, &target) in left.iter().enumerate() {
+            let gets_it = match right[..] {
+                [value] if left.len() > 1 => {
+                    let call = function.file.unparen(value);
+                    stored.place == Place::root(Root::Call(call, place as u32))
+                }
+                _ => right.get(place).is_some_and(|&value| is_stored(value)),
+            };
+            if gets_it {
+                add(own_field(function, at, target), Some(at.step));
+            }
+        }
+    }
+    whole.filter(|parts| !parts.is_empty())
+}
+
+/// The field `key` of the struct that a literal makes.
+fn field_of(function: &Function<'_>, literal: ExprId, key: ExprId) -> Option<Place> {
+    let ExprKind::Ident(field) = function.file.expr(key).kind else { return None };
+    let ty = function.index.underlying(function.info.type_of(literal));
+    matches!(ty, Type::Struct(_)).then(|| Place::root(Root::Made(literal)).field(field))
+}
+
+/// A field of something that this function makes.
+fn own_field(function: &Function<'_>, at: At, target: ExprId) -> Option<Place> {
+    let target = function.file.unparen(target);
+    let ExprKind::Selector { .. } = function.file.expr(target).kind else { return None };
+    let places = function.places(at, target);
+    let place = places.only().filter(|place| !place.path.is_empty())?;
+    match place.root {
+        Root::Made(_) | Root::Local(_) => Some(place.clone()),
+        _ => None,
+    }
+}
+
+/// Whether something that is done to the whole may end its parts, or have somebody else do that.
+pub(super) fn may_end_parts(function: &Function<'_>, effect: &Effect) -> bool {
+    let Act::Method(name) = effect.act else { return effect.act.escapes() };
+    let is_known = function
+        .step(effect.at)
+        .call(function.file)
+        .is_some_and(|call| matches!(function.info.callee(call), Callee::Func(_)));
+    !is_known || effect.mode >= Mode::Joined || ENDS.contains(&name.as_str())
+}
