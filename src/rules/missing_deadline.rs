@@ -10,6 +10,7 @@ mod connection;
 mod handed;
 mod http;
 mod own_bound;
+mod process;
 
 use crate::catalog::Context;
 use crate::diagnostic::{Finding, Label, Role};
@@ -37,6 +38,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     findings.extend(connection::check(cx, &read));
     findings.extend(handed::check(cx, &read));
     findings.extend(own_bound::check(cx, &read));
+    findings.extend(process::check(cx, &read));
     let mut scene: Option<Scene<'_>> = None;
     for call in calls_with_context(cx, &read) {
         if call.origin.deadline || !waits_for_one_answer(cx, &read.function, call.call) {

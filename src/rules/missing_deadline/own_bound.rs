@@ -151,18 +151,29 @@ fn tell(cx: &FunctionCx<'_>, function: &Function<'_>, bounded: &Bounded<'_>) -> 
 /// A call of the same function, somewhere in the package, that has a bound.
 fn sibling(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Location> {
     let name = function.info.callee(call).qualified(function.index)?;
-    let funcs = cx.index().package(cx.package.package).funcs.iter();
-    funcs.map(|func| FunctionCx { func: func.id, ..*cx }).find_map(|cx| {
-        if !holds_any(&cx, &[name.name.as_str()]) || serves_tests(cx.index(), cx.func) {
-            return None;
-        }
-        let read = cx.summaries().read(cx.func)?;
-        let function = &read.function;
-        let calls = bounded_calls(&cx, function);
+    call_in_package(cx, name.name.as_str(), &|cx, function| {
+        let calls = bounded_calls(cx, function);
         let same = calls.iter().find(|other| {
             other.bound == Bound::Some
                 && function.info.callee(other.call).qualified(function.index) == Some(name)
         })?;
-        Some(cx.location(function.file.expr(same.call).span))
+        Some(same.call)
+    })
+}
+
+/// The first call that `find` finds in the functions of the package that name `word`.
+pub(super) fn call_in_package(
+    cx: &FunctionCx<'_>,
+    word: &str,
+    find: &dyn Fn(&FunctionCx<'_>, &Function<'_>) -> Option<ExprId>,
+) -> Option<Location> {
+    let funcs = cx.index().package(cx.package.package).funcs.iter();
+    funcs.map(|func| FunctionCx { func: func.id, ..*cx }).find_map(|cx| {
+        if !holds_any(&cx, &[word]) || serves_tests(cx.index(), cx.func) {
+            return None;
+        }
+        let read = cx.summaries().read(cx.func)?;
+        let call = find(&cx, &read.function)?;
+        Some(cx.location(read.function.file.expr(call).span))
     })
 }
