@@ -131,6 +131,7 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     if ends
         && !(purpose::is_made_to_end(function, fresh.call)
             && is_undecided(cx, function, fresh.made))
+        || purpose::waits_for_peers(function, fresh.call)
         || purpose::is_explained(function, &spans)
         || purpose::after_the_end(function, fresh.at)
         || purpose::after_the_end(function, made_at)

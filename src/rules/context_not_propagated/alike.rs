@@ -11,7 +11,7 @@ use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
 use crate::rules::context_not_propagated::{callee_text, is_root, purpose, push_own, use_own};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
-use crate::summary::{At, BodyId, ContextRoot, Function, Read};
+use crate::summary::{Act, At, BodyId, ContextRoot, Deed, Function, Read, Root};
 use crate::syntax::{ExprId, ExprKind, Symbol};
 
 /// How many calls show what belongs there.
@@ -68,7 +68,12 @@ fn kind(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Ki
         .first()
         .and_then(Type::named)
         .is_some_and(|made| made.path == cx.index().package(cx.func.package).path);
-    (takes_context(&signature) && makes)
+    // What is only looked up in a context does not end with it.
+    let looks_up = |deed: &Deed| matches!(deed.act, Act::Method(name) if name.as_str() == "Value");
+    let summary = cx.summaries().of(func)?;
+    let mut deeds = summary.deeds.iter().filter(|deed| deed.place.root == Root::Param(0));
+    let only_looks_up = deeds.clone().next().is_some() && deeds.all(looks_up);
+    (takes_context(&signature) && makes && !only_looks_up)
         .then(|| Kind { params: signature.params.clone(), word: first_word(declared.name) })
 }
 

@@ -74,8 +74,10 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         }
         let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
         if let Some(own) = of_signature(cx, function, literal) {
-            let ends = match own.param {
-                Some(index) if literal.is_none() => may_end(cx, index, MAX_CALLERS),
+            let ends = match (own.param, literal) {
+                (Some(index), None) => may_end(cx, index, MAX_CALLERS),
+                (Some(index), Some(literal)) => called_with(function, body, literal, index)
+                    .is_none_or(|given| is_given(cx, function, given, MAX_CALLERS)),
                 _ => true,
             };
             return if ends && uses(&own) { Reach::Own(own) } else { Reach::Away };
@@ -167,6 +169,24 @@ fn may_end(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
     !called
 }
 
+/// What a literal gets as a parameter that is called, or started, where it stands.
+fn called_with(
+    function: &Function<'_>,
+    body: BodyId,
+    literal: ExprId,
+    index: u32,
+) -> Option<(At, ExprId)> {
+    let around = function.body(body).made?.body;
+    let cfg = &function.body(around).cfg;
+    cfg.steps().find_map(|step| {
+        let call = cfg.step(step).call(function.file)?;
+        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+        let is_called = matches!(function.info.callee(call), Callee::Literal(of) if *of == literal);
+        let arg = args.get(index as usize).filter(|_| is_called)?;
+        Some((At { body: around, step }, *arg))
+    })
+}
+
 /// How many calls are followed that take a context and give one.
 const MAX_DERIVATIONS: u32 = 4;
 
@@ -178,6 +198,9 @@ fn is_given(
     (mut at, mut context): (At, ExprId),
     depth: u32,
 ) -> bool {
+    if holds_context(cx, function.info.type_of(context).strip_pointer()) {
+        return is_request_given(cx, function, at, context, depth);
+    }
     for _ in 0..MAX_DERIVATIONS {
         let origin = cx.summaries().context(function, at, context);
         let ends = |place: &Place| match place.root {
@@ -202,6 +225,33 @@ fn is_given(
         (at, context) = (before, parent);
     }
     false
+}
+
+/// Whether the context of a request may end: one that a function makes or reads which has no context
+/// itself, as `http.ReadRequest`, never does.
+fn is_request_given(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    request: ExprId,
+    depth: u32,
+) -> bool {
+    let places = function.places(at, request);
+    match places.only().map(|place| (place.root, place.path.is_empty())) {
+        Some((Root::Param(index), true)) if depth > 0 => may_end(cx, index, depth - 1),
+        Some((Root::Call(call, _), true)) => {
+            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else {
+                return true;
+            };
+            let name = function.info.callee(call).qualified(function.index);
+            let carries = |&arg: &ExprId| {
+                let ty = function.info.type_of(arg);
+                ty.is_unknown() || is_context(cx, ty) || holds_context(cx, ty.strip_pointer())
+            };
+            name.is_none_or(|name| name.receiver.is_some()) || args.iter().any(carries)
+        }
+        _ => true,
+    }
 }
 
 /// Whether an expression or a part of it uses the variable that holds the context.
@@ -253,7 +303,8 @@ fn of_signature(
     let holder = params().find(|local| !local.name.is_blank() && holds_context(cx, &local.ty))?;
     let text = format!("{}.Context()", holder.name);
     let (name, declared) = (holder.name, holder.span);
-    Some(Own { text, name, declared, from: From::Holder, param: None })
+    let LocalKind::Param(index) = holder.kind else { return None };
+    Some(Own { text, name, declared, from: From::Holder, param: Some(index) })
 }
 
 /// Whether this type is a context, or one that a library makes of it.

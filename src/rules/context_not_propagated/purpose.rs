@@ -91,6 +91,12 @@ pub fn is_made_to_end(function: &Function<'_>, call: ExprId) -> bool {
     is_ending(own) && callee_name(function, call).is_some_and(is_ending)
 }
 
+/// Whether a listener waits for whoever comes: closing it ends that, with a context or without.
+pub fn waits_for_peers(function: &Function<'_>, call: ExprId) -> bool {
+    callee_name(function, call)
+        .is_some_and(|name| words(name).first().is_some_and(|word| word.as_str() == "accept"))
+}
+
 /// The last name of what is called.
 pub fn callee_name(function: &Function<'_>, call: ExprId) -> Option<&'static str> {
     let callee = function.info.callee(call);

@@ -5,6 +5,7 @@ use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Wa
 use crate::index::Type;
 use crate::rules::FunctionCx;
 use crate::rules::held::Held;
+use crate::rules::recurrence::{self, Runs};
 use crate::summary::{At, Function};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -24,7 +25,8 @@ fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) ->
     let cfg = &function.body(held.at.body).cfg;
     let again = cfg.reaches(held.at.step, held.at.step);
     let leaves = cfg.finds(Start::After(held.at.step), (), &mut Leave { function, held });
-    if !leaves && !again {
+    let once = || matches!(recurrence::runs(&cx.package, cx.func), Runs::Once);
+    if !leaves && !again || !again && once() {
         return None;
     }
     let call = function.text(held.call);
