@@ -73,11 +73,15 @@ impl Machine<'_> {
         *state.heap.get_mut(id) = object;
     }
 
-    /// What was decided about members of an unknown holds no more once unknown code has it.
+    /// What was decided about members of an unknown holds no more once unknown code has it. A slice
+    /// that was taken from it before keeps its length: a loop over it goes on.
     fn forget_members(&mut self, state: &mut State, id: u32) {
-        let terms = &self.terms;
+        let (terms, types) = (&self.terms, &self.program.types);
         let about = |term| match terms.get(term) {
-            Term::Member(value, _) | Term::Len(value) => terms.mentions(value, id),
+            Term::Member(value, _) => terms.mentions(value, id),
+            Term::Len(Value::Unknown(unknown)) => {
+                unknown.id == id && matches!(types.underlying(unknown.ty), Type::Map(..))
+            }
             _ => false,
         };
         if state.facts.iter().any(|&(term, _)| about(term)) {

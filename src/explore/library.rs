@@ -48,6 +48,8 @@ pub(super) enum Known {
     Run,
     Cleanup,
     Context,
+    /// A subtest that lets the function around it go on.
+    Parallel,
     /// Writes a log, or tells something: keeps nothing.
     Tell,
     Panic,
@@ -89,7 +91,8 @@ impl Known {
             "Panic" | "Panicf" | "Panicln" => Known::Panic,
             "Log" | "Logf" | "Helper" | "Name" | "String" | "Debug" | "Debugf" | "Info"
             | "Infof" | "Warn" | "Warnf" | "Warning" | "Warningf" | "Print" | "Printf"
-            | "Println" | "Parallel" | "Failed" => Known::Tell,
+            | "Println" | "Failed" => Known::Tell,
+            "Parallel" => Known::Parallel,
             _ => return None,
         })
     }
@@ -336,7 +339,10 @@ impl Machine<'_> {
                 self.deliver(state, process, vec![value], call.want);
                 Some(Ok(()))
             }
-            Known::Tell => {
+            Known::Parallel | Known::Tell => {
+                // What follows in a subtest runs when the function around it has returned.
+                let subtest = matches!(self.known(name), Some(Known::Parallel));
+                state.doubts.inexact |= subtest && process.frames.len() > 1;
                 self.deliver(state, process, Vec::new(), call.want);
                 Some(Ok(()))
             }

@@ -1,22 +1,24 @@
 //! Conditions that go together: a path that has found `err != nil` does not find `err == nil`
-//! further on, unless `err` was assigned in between.
+//! further on, unless `err` was assigned in between; one that has set `found = true` finds `found`.
 
 use rustc_hash::FxHashMap;
 
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, StepId, Walk};
-use crate::index::{Builtin, Callee, Def, LocalId};
-use crate::summary::{BodyId, Function};
+use crate::index::{Basic, Builtin, Callee, Def, LocalId, Type};
+use crate::summary::{BodyId, Definition, Function, Source};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, UnaryOp};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
 pub type Decided = Vec<(u16, bool)>;
 
-/// The conditions of a body that are asked more than once.
+/// The conditions of a body that are asked more than once, or that an assignment decides.
 pub struct Conditions {
     /// For each condition its number, and whether it says the opposite.
     by_expr: FxHashMap<ExprId, (u16, bool)>,
     /// What a step makes unknown again.
     forgotten: FxHashMap<StepId, Vec<u16>>,
+    /// What a step decides, by what it assigns.
+    assigned: FxHashMap<StepId, Decided>,
     /// What may be asked again from the beginning of a block on before it is made unknown.
     asked_below: FxHashMap<BlockId, Numbers>,
 }
@@ -36,6 +38,7 @@ impl Conditions {
         let mut conditions = Conditions {
             by_expr: FxHashMap::default(),
             forgotten: FxHashMap::default(),
+            assigned: FxHashMap::default(),
             asked_below: FxHashMap::default(),
         };
         let mut times: FxHashMap<&str, u32> = FxHashMap::default();
@@ -43,18 +46,35 @@ impl Conditions {
             *times.entry(text).or_default() += 1;
         }
         let mut numbers: FxHashMap<&str, u16> = FxHashMap::default();
+        let mut subjects: FxHashMap<u16, Option<Subject>> = FxHashMap::default();
         for (condition, text, negated) in &asked {
             let next = numbers.len() as u16;
-            if times[text.as_str()] < 2 || next == u16::MAX {
+            let subject = subject(function, body, *condition);
+            if times[text.as_str()] < 2 && subject.is_none() || next == u16::MAX {
                 continue;
             }
             let number = *numbers.entry(text).or_insert(next);
             conditions.by_expr.insert(*condition, (number, *negated));
+            // Two variables of the same name are asked about in the same words.
+            let known = *subjects.entry(number).or_insert(subject);
+            subjects.insert(number, subject.filter(|_| known == subject));
             for local in locals_in(function, Node::Expr(*condition)) {
                 for definition in function.definitions_of(local) {
                     if let Some(at) = definition.at.filter(|at| at.body == body) {
                         conditions.forgotten.entry(at.step).or_default().push(number);
                     }
+                }
+            }
+        }
+        for (number, subject) in subjects {
+            let Some(subject) = subject else { continue };
+            for definition in function.definitions_of(subject.local()) {
+                if let Some(value) = subject.after(function, definition)
+                    && let Some(at) = definition.at
+                {
+                    let decided = conditions.assigned.entry(at.step).or_default();
+                    decided.push((number, value));
+                    decided.sort_unstable();
                 }
             }
         }
@@ -95,6 +115,11 @@ impl Conditions {
         if let Some(forgotten) = self.forgotten.get(&step) {
             decided.retain(|(number, _)| !forgotten.contains(number));
         }
+        for &(number, value) in self.assigned.get(&step).into_iter().flatten() {
+            if let Err(at) = decided.binary_search_by_key(&number, |(number, _)| *number) {
+                decided.insert(at, (number, value));
+            }
+        }
     }
 
     /// Takes an edge; whether what was decided allows it. What nobody asks again is dropped, so that
@@ -124,6 +149,91 @@ impl Conditions {
             }
         }
     }
+}
+
+/// What a condition asks about one variable, and nothing else.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    /// Whether it is nil.
+    Nil(LocalId),
+    /// Whether it is true.
+    Truth(LocalId),
+}
+
+impl Subject {
+    fn local(self) -> LocalId {
+        match self {
+            Subject::Nil(local) | Subject::Truth(local) => local,
+        }
+    }
+
+    /// The answer right after an assignment, if that says it.
+    fn after(self, function: &Function<'_>, definition: &Definition) -> Option<bool> {
+        let ty = function.index.underlying(&function.info.local(self.local()).ty);
+        match (self, definition.source) {
+            (Subject::Nil(_), Source::Zero) => {
+                let has_nil = matches!(
+                    ty,
+                    Type::Chan(..)
+                        | Type::Map(..)
+                        | Type::Pointer(_)
+                        | Type::Slice(_)
+                        | Type::Func(_)
+                );
+                has_nil.then_some(true)
+            }
+            (Subject::Truth(_), Source::Zero) => {
+                matches!(ty, Type::Basic(Basic::Bool)).then_some(false)
+            }
+            (Subject::Nil(_), Source::Expr(value)) => {
+                let value = function.file.unparen(value);
+                match function.file.expr(value).kind {
+                    _ if matches!(function.info.resolve(value), Def::Nil) => Some(true),
+                    ExprKind::Unary { op: UnaryOp::Addr, .. } | ExprKind::FuncLit(_) => Some(false),
+                    ExprKind::Call { .. } => {
+                        let callee = function.info.callee(value);
+                        let makes = matches!(callee, Callee::Builtin(Builtin::Make | Builtin::New));
+                        makes.then_some(false)
+                    }
+                    _ => None,
+                }
+            }
+            (Subject::Truth(_), Source::Expr(value)) => {
+                match function.info.resolve(function.file.unparen(value)) {
+                    Def::PredeclaredConst(name) => Some(name.as_str() == "true"),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The variable that a condition asks about, if only this body assigns it.
+fn subject(function: &Function<'_>, body: BodyId, condition: ExprId) -> Option<Subject> {
+    let file = function.file;
+    let local = |expr: ExprId| match function.info.resolve(file.unparen(expr)) {
+        Def::Local(local) => Some(*local),
+        _ => None,
+    };
+    let is_nil = |expr: ExprId| matches!(function.info.resolve(file.unparen(expr)), Def::Nil);
+    let condition = file.unparen(condition);
+    let subject = match file.expr(condition).kind {
+        ExprKind::Unary { op: UnaryOp::Not, operand } => Subject::Truth(local(operand)?),
+        ExprKind::Binary { op: BinaryOp::Eq | BinaryOp::Ne, left, right, .. } => {
+            match (is_nil(left), is_nil(right)) {
+                (false, true) => Subject::Nil(local(left)?),
+                (true, false) => Subject::Nil(local(right)?),
+                _ => return None,
+            }
+        }
+        ExprKind::Ident(_) => Subject::Truth(local(condition)?),
+        _ => return None,
+    };
+    let own = function
+        .definitions_of(subject.local())
+        .all(|definition| definition.at.is_none_or(|at| at.body == body));
+    (own && !function.is_addressed(subject.local())).then_some(subject)
 }
 
 /// Looks for a way to a step past none of some others, on which conditions that go together are
@@ -235,6 +345,7 @@ fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
         ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } => {
             Some((format!("{}=={}", text(left), text(right)), op == BinaryOp::Ne))
         }
+        ExprKind::Unary { op: UnaryOp::Not, operand } => Some((text(file.unparen(operand)), true)),
         _ => Some((text(condition), false)),
     }
 }

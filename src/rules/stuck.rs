@@ -158,9 +158,12 @@ impl<'a> Explorer<'a> {
         let findings = findings
             .filter_map(|stuck| {
                 let verdict = judge::judge(stuck)?;
-                // `main` that waits for a context which never ends is meant to stay, as `select {}`.
+                // `main` that waits for a context which never ends, or for goroutines that are not
+                // done, is meant to stay, as `select {}`.
                 let centre = &stuck.goroutines[verdict.centre];
-                if ends_process && centre.number == 0 && verdict.fault == judge::Fault::Context {
+                let is_meant =
+                    matches!(verdict.fault, judge::Fault::Context | judge::Fault::Counter);
+                if ends_process && centre.number == 0 && is_meant {
                     return None;
                 }
                 if story.is_meant(centre) || story.closes_itself(centre) {

@@ -164,6 +164,11 @@ impl<'a> Function<'a> {
         of_local.iter().map(|&definition| &self.definitions[definition as usize])
     }
 
+    /// Whether the address of a local variable is taken, so that others may assign it.
+    pub fn is_addressed(&self, local: LocalId) -> bool {
+        self.addressed.get(local.0 as usize).is_none_or(|&addressed| addressed)
+    }
+
     /// Whether a step assigns a local variable.
     pub fn defines(&self, at: At, local: LocalId) -> bool {
         self.definitions_of(local).any(|definition| definition.at == Some(at))

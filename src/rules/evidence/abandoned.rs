@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Basic, Def, LocalId, LocalKind, Type};
-use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::conditions::{Conditions, Decided, Way, condition, locals_in};
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{
     Channel, Deed, MANY, Made, Volume, body_of, loops_around, made_channels, mentions_any,
@@ -129,7 +129,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
     /// Of a function with these [stores](stores_of).
     fn finding(&self, stores: &[StmtId]) -> Option<Finding> {
         let looped = self.senders.iter().any(|sender| self.cfg().reaches(sender.step, sender.step));
-        if looped && self.made.capacity >= 2 || self.depends_on_owner() {
+        if looped && self.made.capacity >= 2 || self.depends_on_owner() || self.is_paced() {
             return None;
         }
         if self.bodies().any(|body| self.asks_parameters(body)) {
@@ -158,6 +158,36 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         );
         let path = paths.iter().find(|path| self.is_independent(path))?;
         Some(self.tell(path))
+    }
+
+    /// Whether there is room for a value, and the owner of the channel asks its senders for each by a
+    /// channel of its own, and for the next only when it has received what they said.
+    fn is_paced(&self) -> bool {
+        let (scene, cfg) = (self.channel.scene, self.cfg());
+        let is_shared = |channel: ExprId| {
+            let Some(local) = scene.local(channel) else { return false };
+            scene.info.local(local).kind == LocalKind::Var
+                && self.senders.iter().all(|sender| {
+                    let span = cfg.step(sender.step).span(scene.file);
+                    scene.uses(local).any(|usage| span.contains(scene.span(Node::Expr(usage))))
+                })
+        };
+        let asks = |step: &StepId| {
+            matches!(cfg.step(*step), Step::Send(_))
+                && cfg.step(*step).sent_on(scene.file).is_some_and(is_shared)
+        };
+        let received = |step: StepId| received_from(scene, cfg, step).is_some_and(is_shared);
+        let asked: Vec<StepId> = match self.made.capacity {
+            0 => Vec::new(),
+            _ => cfg.steps().filter(asks).collect(),
+        };
+        let conditions = Conditions::new(&self.channel.read.function, self.channel.owner);
+        let again = |from: StepId| {
+            let to = |step: StepId| asked.contains(&step);
+            let mut way = Way { conditions: &conditions, to: &to, settled: &received };
+            cfg.finds(Start::After(from), Vec::new(), &mut way)
+        };
+        !asked.is_empty() && !asked.iter().any(|&from| again(from))
     }
 
     /// Whether a goroutine sends only if a variable says so that the owner of the channel writes

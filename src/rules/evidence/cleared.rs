@@ -21,7 +21,10 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
         for close in group.ops.iter().filter(|op| op.act == Act::Close) {
             if let Some(cleared) = cleared(&groups.scenes[close.scene], close) {
                 let mut waiters = group.ops.iter().filter(|op| {
-                    op.act == Act::Receive && !op.same_body(close) && looks_again(groups, group, op)
+                    op.act == Act::Receive
+                        && !op.same_body(close)
+                        && is_same_field(groups, close, op)
+                        && looks_again(groups, group, op)
                 });
                 findings.extend(waiters.next().map(|waiter| tell(groups, close, cleared, waiter)));
             }
@@ -48,6 +51,18 @@ fn cleared(scene: &Scene<'_>, close: &Op) -> Option<Span> {
         };
         (next && scene.is_nil(*value) && scene.text(*target) == name).then_some(span)
     })
+}
+
+/// Whether two operations name their channel by the same field: another that holds the channel too
+/// still holds it.
+fn is_same_field(groups: &Groups<'_>, one: &Op, other: &Op) -> bool {
+    let field = |op: &Op| {
+        let scene = &groups.scenes[op.scene];
+        let (base, field) = scene.selector(op.channel)?;
+        let owner = scene.info.type_of(base).strip_pointer().named()?.qualified();
+        Some((owner, field.name))
+    };
+    field(one).is_some_and(|one| field(other) == Some(one))
 }
 
 /// Whether a receive reads the field anew in each turn of a goroutine's loop, and nothing else ends

@@ -7,6 +7,7 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
+use crate::index::{Builtin, Callee};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock};
 use crate::rules::evidence::{confidence, first_line};
@@ -89,6 +90,7 @@ fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     if group.open
         || !leaves
         || own
+        || may_recover(groups, send)
         || !is_made(groups, make, close)
         || !comes_first(groups, group, make, close)
     {
@@ -104,6 +106,21 @@ fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     label(groups, &mut finding, send, Role::Context, "the answer is sent here".to_owned());
     finding.help = "do not close it: a channel that nobody uses any more needs no close".to_owned();
     Some(finding)
+}
+
+/// Whether a send that panics may be caught: its function recovers, or it is part of a literal that
+/// another function calls, which may.
+fn may_recover(groups: &Groups<'_>, send: &Op) -> bool {
+    let scene = &groups.scenes[send.scene];
+    let recovers = scene.nodes.iter().any(|&node| match node {
+        Node::Expr(call) => matches!(scene.info.callee(call), Callee::Builtin(Builtin::Recover)),
+        _ => false,
+    });
+    let handed = send.literal.is_some_and(|literal| match scene.parent(Node::Expr(literal)) {
+        Some(Node::Expr(call)) => scene.args(call).contains(&literal),
+        _ => false,
+    });
+    recovers || handed
 }
 
 /// Whether it is the variable that holds the new channel that is closed.

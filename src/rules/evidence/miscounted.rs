@@ -110,7 +110,14 @@ impl<'g, 'a> Group<'g, 'a> {
                 group.used.push(run.at);
             }
         }
-        (!group.waits.is_empty()).then_some(group)
+        // Counted up and waited for, and nobody there to count it down: it is meant to stay, as
+        // `select {}`.
+        let starts = function.bodies().any(|body| {
+            let cfg = &function.body(body).cfg;
+            cfg.steps().any(|step| matches!(cfg.step(step), Step::Go(_)))
+        });
+        let is_parked = !starts && group.used.len() == group.adds.len() + group.waits.len();
+        (!group.waits.is_empty() && !is_parked).then_some(group)
     }
 
     /// `wg.Add(1)`, and a way to the next turn or to `Wait` on which nothing uses the group.
@@ -191,6 +198,11 @@ impl<'g, 'a> Group<'g, 'a> {
                 continue;
             }
             let cfg = &function.body(body).cfg;
+            // Who counts down once for each piece of work may leave the rest to others.
+            let shares = self.dones.iter().any(|other| other.body != body);
+            if shares && cfg.reaches(done.step, done.step) {
+                continue;
+            }
             let conditions = Conditions::new(function, body);
             let mut walk = Undone { group: self, body, conditions: &conditions };
             let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);

@@ -274,6 +274,7 @@ impl Story<'_> {
             || miscounted
             || brief
             || self.asks_twice(stuck)
+            || self.asks_own_count(stuck)
             || self.is_idle(stuck);
         if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
@@ -409,6 +410,25 @@ impl Story<'_> {
         false
     }
 
+    /// Whether it rests on what a field held at the beginning that the same file counts up or down:
+    /// most often it counts what was started, so that not any number goes.
+    fn asks_own_count(&self, stuck: &Stuck) -> bool {
+        stuck.witness.iter().any(|step| {
+            let Action::Condition(_) = step.action else { return false };
+            let file = self.program.func(step.at.func).file;
+            let (Some(source), text) = (self.source(file), self.text(step.at)) else {
+                return false;
+            };
+            let whole = String::from_utf8_lossy(source.bytes());
+            let is_part = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'));
+            let mut fields = text.split(is_part).filter(|word| word.contains('.'));
+            fields.any(|field| {
+                let counts = ["++", "--", " += ", " -= "];
+                counts.iter().any(|count| whole.contains(&format!("{field}{count}")))
+            })
+        })
+    }
+
     /// The name of what a goroutine waits at, as the operation says it.
     fn resource_name(&self, goroutine: &Goroutine) -> String {
         self.operand(goroutine.at)
@@ -416,7 +436,11 @@ impl Story<'_> {
 
     /// What the operation at `site` is about: the channel of a send, the lock of a `Lock`.
     fn operand(&self, site: Site) -> String {
-        let text = self.text(site);
+        let text = match self.select(site).map(|cases| cases.iter().find(|case| case.send)) {
+            // What goes wrong at a `select` as a whole is its send.
+            Some(Some(case)) => self.slice(self.program.func(site.func).file, case.span),
+            _ => self.text(site),
+        };
         let text = text.strip_prefix("defer ").unwrap_or(&text);
         let text = text.strip_prefix("go ").unwrap_or(text);
         if let Some((_, subject)) = text.split_once("range ") {

@@ -26,7 +26,7 @@ fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) ->
     let again = cfg.reaches(held.at.step, held.at.step);
     let leaves = cfg.finds(Start::After(held.at.step), (), &mut Leave { function, held });
     let once = || matches!(recurrence::runs(&cx.package, cx.func), Runs::Once);
-    if !leaves && !again || !again && once() {
+    if !(again || leaves && !once()) {
         return None;
     }
     let call = function.text(held.call);
