@@ -142,6 +142,8 @@ pub enum NoteKind {
     BadModuleFile,
     /// A bound on what is read of dependencies was reached; less is known than could be.
     DependencyBound,
+    /// A rule needed more steps for a function than it has; its answer is not known.
+    StepBound,
     /// A rule or phase panicked: exit code 2.
     InternalError,
 }

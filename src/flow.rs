@@ -19,6 +19,7 @@
 mod build;
 mod dataflow;
 mod layout;
+pub mod meter;
 mod operands;
 mod paths;
 mod print;
@@ -26,7 +27,7 @@ mod reach;
 
 use rustc_hash::FxHashMap;
 
-use crate::source::Span;
+use crate::source::{Location, Span};
 use crate::syntax::{DeclId, ExprId, ExprKind, File, StmtId, StmtKind, UnaryOp};
 
 pub use dataflow::{Deferred, Forward, Solution};
@@ -147,6 +148,8 @@ pub struct Cfg {
     by_stmt: FxHashMap<StmtId, StepId>,
     incomplete: bool,
     reachable: reach::Reachable,
+    /// The name of the declared function that it is a part of, as far as that was told.
+    function: Option<Location>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +166,11 @@ impl Cfg {
     /// says of each call of the body (not of nested literals) whether it comes back.
     pub fn new(file: &File, body: StmtId, calls: &dyn Fn(ExprId) -> CallEnd) -> Cfg {
         layout::layout(build::build(file, body, calls))
+    }
+
+    /// The same graph, a part of the declared function with this name.
+    pub fn of(self, function: Location) -> Cfg {
+        Cfg { function: Some(function), ..self }
     }
 
     /// Where the body begins.

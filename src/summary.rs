@@ -48,7 +48,7 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuar
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Versions};
-use crate::flow::CallEnd;
+use crate::flow::{CallEnd, meter};
 use crate::index::{FuncId, Index};
 use crate::project::PackageId;
 use crate::syntax::ExprId;
@@ -95,6 +95,36 @@ pub struct Summaries<'a> {
     /// looked into [for one question](Below).
     packages: Vec<OfPackage<'a>>,
     order: Order,
+    /// The functions of forgotten packages that were read again last.
+    again: Mutex<Again<'a>>,
+}
+
+/// Functions that were asked for lately: half of them go when there are too many.
+#[derive(Default)]
+struct Again<'a> {
+    young: FxHashMap<FuncId, Arc<Read<'a>>>,
+    old: FxHashMap<FuncId, Arc<Read<'a>>>,
+}
+
+/// So many functions are young at most.
+const YOUNG: usize = 256;
+
+impl<'a> Again<'a> {
+    fn get(&mut self, func: FuncId) -> Option<Arc<Read<'a>>> {
+        if let Some(young) = self.young.get(&func) {
+            return Some(Arc::clone(young));
+        }
+        let old = self.old.remove(&func)?;
+        self.insert(func, Arc::clone(&old));
+        Some(old)
+    }
+
+    fn insert(&mut self, func: FuncId, read: Arc<Read<'a>>) {
+        if self.young.len() >= YOUNG {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(func, read);
+    }
 }
 
 /// What is known of the functions of a package.
@@ -147,7 +177,8 @@ impl<'a> Summaries<'a> {
             reads: RwLock::new(Some(FxHashMap::default())),
         };
         let order = Order::new(index, versions.len());
-        Summaries { index, catalog, packages: versions.into_iter().map(package).collect(), order }
+        let packages = versions.into_iter().map(package).collect();
+        Summaries { index, catalog, packages, order, again: Mutex::default() }
     }
 
     /// The packages of the run, each after those that it imports.
@@ -177,9 +208,13 @@ impl<'a> Summaries<'a> {
         if kept.is_some() {
             return kept;
         }
-        let read = components::read_again(self, func, &known)?;
-        if let Some(reads) = &mut *writing(&package.reads) {
-            reads.insert(func.index, Arc::clone(&read));
+        if let Some(again) = locked(&self.again).get(func) {
+            return Some(again);
+        }
+        let read = meter::apart(|| components::read_again(self, func, &known))?;
+        match &mut *writing(&package.reads) {
+            Some(reads) => drop(reads.insert(func.index, Arc::clone(&read))),
+            None => locked(&self.again).insert(func, Arc::clone(&read)),
         }
         Some(read)
     }
@@ -223,7 +258,7 @@ impl<'a> Summaries<'a> {
     /// What is known of a function, after it has been read if it was not yet.
     fn known_below(&self, func: FuncId) -> Option<Known> {
         self.known(func).or_else(|| {
-            components::read_below(self, func);
+            meter::apart(|| components::read_below(self, func));
             self.known(func)
         })
     }
@@ -239,8 +274,7 @@ impl<'a> Summaries<'a> {
 
     /// The right to read functions of a package; `None` for a dependency.
     fn alone_in(&self, package: PackageId) -> Option<MutexGuard<'_, ()>> {
-        let lock = &self.package(package)?.reading;
-        Some(lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        Some(locked(&self.package(package)?.reading))
     }
 
     /// Keeps what was found of the functions of a component, which lie in one package.
@@ -265,6 +299,10 @@ impl<'a> Summaries<'a> {
         });
         writing(&package.summaries).extend(known);
     }
+}
+
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// What a thread leaves behind that panicked with a lock in its hands is whole.

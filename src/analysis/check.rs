@@ -89,7 +89,7 @@ impl Run<'_> {
             };
             let place = || self.display(package.report[0]);
             let id = cx.page.id;
-            Some(self.timed(id, || guarded(id, place, |findings| check(&cx, findings))))
+            Some(self.guarded(id, place, |findings| check(&cx, findings)))
         };
         let of_function = |func: FuncId| {
             let unwanted = self.progress.is_unwanted();
@@ -98,7 +98,7 @@ impl Run<'_> {
                 let cx = FunctionCx { package, func };
                 let place = || self.display(cx.declared().file);
                 let id = package.page.id;
-                Some(self.timed(id, || guarded(id, place, |findings| check(&cx, findings))))
+                Some(self.guarded(id, place, |findings| check(&cx, findings)))
             })
         };
         let answer = || {
@@ -154,18 +154,22 @@ impl Run<'_> {
         all
     }
 
+    /// What the check of a rule answers.
+    fn guarded(
+        &self,
+        rule: &'static str,
+        path: impl FnOnce() -> String,
+        check: impl FnOnce(&mut Vec<Finding>),
+    ) -> Result<Vec<Finding>, Note> {
+        self.timed(rule, || guarded(rule, path, |at| self.placed(at), check))
+    }
+
     /// That a question about a function was given up before everything was read that it leads to.
     fn cut(&self, function: Location) -> Note {
-        let file = self.snapshot.file(function.file);
-        let position = file.text.position(function.span.start);
+        let (path, line_column) = self.placed(function);
         let message = "this function leads to more functions of dependencies than are read for one \
                        question; the rest of them is not looked at";
-        Note {
-            path: file.display.clone(),
-            line_column: Some((position.line, position.column)),
-            kind: NoteKind::DependencyBound,
-            message: message.to_owned(),
-        }
+        Note { path, line_column, kind: NoteKind::DependencyBound, message: message.to_owned() }
     }
 
     /// A finding with its fix, if its code shows one and one is `wanted`, or a note that this failed.
@@ -232,13 +236,22 @@ impl Run<'_> {
                 let place = || self.display(explorer.file_of(root));
                 let test = self.snapshot.files[explorer.file_of(root).0 as usize].test;
                 Timings::exploring(timings, || {
-                    guarded("stuck", place, |findings| {
-                        let explored = explorer.explore(root, test);
-                        if let Some(timings) = timings {
-                            timings.explored(explored.complete, explored.states, explored.steps);
-                        }
-                        findings.extend(explored.findings);
-                    })
+                    guarded(
+                        "stuck",
+                        place,
+                        |at| self.placed(at),
+                        |findings| {
+                            let explored = explorer.explore(root, test);
+                            if let Some(timings) = timings {
+                                timings.explored(
+                                    explored.complete,
+                                    explored.states,
+                                    explored.steps,
+                                );
+                            }
+                            findings.extend(explored.findings);
+                        },
+                    )
                 })
             })
             .collect();

@@ -293,7 +293,7 @@ const ROLES: [Role; 6] =
     [Role::Made, Role::Started, Role::Stuck, Role::Left, Role::Condition, Role::Context];
 const SAFETIES: [Safety; 2] = [Safety::Safe, Safety::Unsafe];
 const FORMS: [Form; 3] = [Form::Straggler, Form::Staticcheck, Form::Golangci];
-const NOTES: [NoteKind; 9] = [
+const NOTES: [NoteKind; 10] = [
     NoteKind::ParseError,
     NoteKind::TooLarge,
     NoteKind::NotRegular,
@@ -302,6 +302,7 @@ const NOTES: [NoteKind; 9] = [
     NoteKind::Missing,
     NoteKind::BadModuleFile,
     NoteKind::DependencyBound,
+    NoteKind::StepBound,
     NoteKind::InternalError,
 ];
 

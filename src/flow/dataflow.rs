@@ -48,6 +48,7 @@ impl<S: Clone> Solution<S> {
     ) -> Option<S> {
         let block = cfg.block_of(step);
         let mut state = self.at_entry(block)?.clone();
+        cfg.pass(cfg.steps_of(block).take_while(|&earlier| earlier < step).count());
         cfg.steps_of(block)
             .take_while(|&earlier| earlier < step)
             .for_each(|earlier| analysis.step(&mut state, earlier));
@@ -62,6 +63,7 @@ impl<S: Clone> Solution<S> {
         block: BlockId,
     ) -> Option<S> {
         let mut state = self.at_entry(block)?.clone();
+        cfg.pass(cfg.steps_of(block).count());
         cfg.steps_of(block).for_each(|step| analysis.step(&mut state, step));
         Some(state)
     }
@@ -92,6 +94,7 @@ impl Cfg {
             visits = visits.checked_sub(1)?;
             let mut state =
                 entries[block.0 as usize].clone().expect("a block is opened with a state");
+            self.pass(1 + self.steps_of(block).count() + self.edges_of(block).len());
             self.steps_of(block).for_each(|step| analysis.step(&mut state, step));
             for edge in self.edges_of(block) {
                 let Some(next) = analysis.edge(&state, edge) else { continue };

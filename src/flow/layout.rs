@@ -27,6 +27,7 @@ pub(super) fn layout(mut draft: Draft) -> Cfg {
         by_stmt: FxHashMap::default(),
         incomplete: draft.incomplete,
         reachable: Reachable::default(),
+        function: None,
     };
     for head in heads {
         let (first_step, first_edge) = (cfg.steps.len() as u32, cfg.edges.len() as u32);

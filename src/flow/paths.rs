@@ -133,9 +133,17 @@ impl Cfg {
         nodes.push(Node { block, state, from: None });
         while let Some(index) = open.pop_front() {
             let (block, mut state) = (nodes[index].block, nodes[index].state.clone());
-            let skipped = after.take();
+            let steps = match after.take() {
+                Some(skipped) => skipped.0 + 1..self.blocks[block.0 as usize].last_step,
+                None => {
+                    self.blocks[block.0 as usize].first_step
+                        ..self.blocks[block.0 as usize].last_step
+                }
+            };
+            let mut passed = 1;
             let end = 'block: {
-                for step in self.steps_of(block).filter(|&step| Some(step) > skipped) {
+                for step in steps.map(StepId) {
+                    passed += 1;
                     if matches!(self.step(step), Step::Missing(_)) && !walk.passes_missing() {
                         break 'block None;
                     }
@@ -146,6 +154,7 @@ impl Cfg {
                     }
                 }
                 for edge in self.edges_of(block) {
+                    passed += 1;
                     if let Some(next) = walk.edge(&state, edge)
                         && nodes.len() < VISITS
                         && seen.insert((edge.to, next.clone()))
@@ -162,6 +171,7 @@ impl Cfg {
                     .filter(|&exit| walk.exit(&state, exit))
                     .map(|exit| PathEnd::Exit(block, exit))
             };
+            self.pass(passed);
             if let Some(end) = end.filter(|&end| ends.insert(end)) {
                 let mut edges = Vec::new();
                 let mut at = nodes[index].from;

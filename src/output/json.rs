@@ -237,6 +237,7 @@ fn kind_name(kind: NoteKind) -> &'static str {
         NoteKind::Missing => "missing",
         NoteKind::BadModuleFile => "bad-module-file",
         NoteKind::DependencyBound => "dependency-bound",
+        NoteKind::StepBound => "step-bound",
         NoteKind::InternalError => "internal-error",
     }
 }

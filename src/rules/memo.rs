@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
+use crate::flow::meter;
 use crate::index::FuncId;
 use crate::rules::evidence::{Channels, Locks};
 use crate::rules::{chain, locked};
@@ -53,7 +54,7 @@ impl Memo {
         if let Some(chains) = locked(&self.chains).get(&func) {
             return Arc::clone(chains);
         }
-        let chains = make();
+        let chains = meter::apart(make);
         locked(&self.chains).insert(func, Arc::clone(&chains));
         chains
     }
@@ -72,7 +73,7 @@ fn once<T>(known: &Mutex<Option<Arc<T>>>, make: impl FnOnce() -> T) -> Arc<T> {
     if let Some(known) = &*locked(known) {
         return Arc::clone(known);
     }
-    let made = Arc::new(make());
+    let made = Arc::new(meter::apart(make));
     *locked(known) = Some(Arc::clone(&made));
     made
 }

@@ -213,7 +213,7 @@ impl<'a> Function<'a> {
         calls: &dyn Fn(ExprId) -> CallEnd,
     ) {
         let id = BodyId(self.bodies.len() as u32);
-        let cfg = Cfg::new(self.file, block, calls);
+        let cfg = Cfg::new(self.file, block, calls).of(self.index.name_of(self.id));
         if let Some(literal) = literal {
             self.by_literal.insert(literal, id);
         }

@@ -1,13 +1,14 @@
 //! Reaching definitions: which assignments can have given a variable the value that it has at a
 //! step.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
 use crate::flow::{EdgeKind, Forward, Solution, Step, StepId};
 use crate::index::{LocalId, LocalKind, Type};
-use crate::summary::function::{At, Function, is_given};
+use crate::summary::function::{At, BodyId, Function, is_given};
 use crate::syntax::{DeclKind, ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
 
 /// An assignment to a local variable.
@@ -84,17 +85,14 @@ pub(super) fn collect(function: &mut Function<'_>) {
 
 /// Iterates, for each body, over the variables that are assigned in it more than once.
 pub(super) fn solve(function: &mut Function<'_>) {
-    for body in function.bodies() {
-        let tracked: Vec<u32> = (0..function.by_local.len() as u32)
-            .map(LocalId)
-            .filter(|&local| function.owner(local) == Some(body))
-            .filter(|&local| follows_flow(function, local))
-            .flat_map(|local| &function.by_local[local.0 as usize])
-            .copied()
-            .collect();
-        if tracked.is_empty() {
-            continue;
+    let mut of_bodies: BTreeMap<BodyId, Vec<u32>> = BTreeMap::new();
+    for local in (0..function.by_local.len() as u32).map(LocalId) {
+        if let Some(body) = function.owner(local).filter(|_| follows_flow(function, local)) {
+            let definitions = &function.by_local[local.0 as usize];
+            of_bodies.entry(body).or_default().extend(definitions);
         }
+    }
+    for (body, tracked) in of_bodies {
         let mut changes: Vec<Change> = Vec::new();
         let mut entry = vec![0u64; tracked.len().div_ceil(64)];
         let mut first = 0;

@@ -28,20 +28,25 @@ pub struct Spawn {
 pub(super) fn find(function: &Function<'_>, body: BodyId, effects: &mut [Effect]) -> Vec<Spawn> {
     let cfg = &function.body(body).cfg;
     let mut spawns = Vec::new();
+    let all_joins: Vec<usize> =
+        (0..effects.len()).filter(|&effect| is_join(&effects[effect])).collect();
     for step in cfg.steps() {
         let Step::Go(stmt) = cfg.step(step) else { continue };
         let Some(call) = BodyFlow::statement_call(function.file, stmt) else { continue };
         let at = At { body, step };
         let mut signals: Vec<Place> = Vec::new();
-        for effect in effects.iter().filter(|effect| effect.at == at && effect.sure) {
+        let first = effects.partition_point(|effect| effect.at < at);
+        let here = effects[first..].iter().take_while(|effect| effect.at == at);
+        for effect in here.filter(|effect| effect.sure) {
             if is_signal(effect) && !signals.contains(&effect.place) {
                 signals.push(effect.place.clone());
             }
         }
-        let joins: FxHashSet<StepId> = effects
+        let joins: FxHashSet<StepId> = all_joins
             .iter()
-            .filter(|effect| is_join(effect) && signals.contains(&effect.place))
-            .map(|effect| effect.at.step)
+            .map(|&join| &effects[join])
+            .filter(|join| signals.contains(&join.place))
+            .map(|join| join.at.step)
             .collect();
         let mut walk = Leave { joins: &joins };
         let deferred =
@@ -52,11 +57,13 @@ pub(super) fn find(function: &Function<'_>, body: BodyId, effects: &mut [Effect]
         };
         spawns.push(Spawn { at, call, signals, outlives });
     }
+    let joined = spawns
+        .iter()
+        .filter(|spawn| spawn.outlives.is_empty() && !spawn.signals.is_empty())
+        .map(|spawn| spawn.at);
+    let joined: FxHashSet<At> = joined.collect();
     for effect in effects {
-        let joined = |spawn: &Spawn| {
-            spawn.at == effect.at && spawn.outlives.is_empty() && !spawn.signals.is_empty()
-        };
-        if effect.mode == Mode::Spawned && spawns.iter().any(joined) {
+        if effect.mode == Mode::Spawned && joined.contains(&effect.at) {
             effect.mode = Mode::Joined;
         }
     }

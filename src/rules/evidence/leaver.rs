@@ -19,7 +19,7 @@ use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::source::Span;
-use crate::syntax::{ChanDir, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{ChanDir, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the sends whose receiver leaves.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -364,13 +364,10 @@ impl<'o> Out<'o> {
             Step::Comm(comm) => Some(comm),
             _ => None,
         });
-        let comms: FxHashSet<StmtId> = comms.collect();
-        let waits = |clause: &CommClause| clause.comm.is_some_and(|comm| comms.contains(&comm));
-        let selects = scene.nodes.iter().filter_map(|&node| match node {
-            Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
-                StmtKind::Select(clauses) if clauses.iter().any(waits) => Some(stmt),
-                _ => None,
-            },
+        let selects = comms.filter_map(|comm| match scene.parent(Node::Stmt(comm))? {
+            Node::Stmt(stmt) => {
+                matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_)).then_some(stmt)
+            }
             _ => None,
         });
         Out { again, selects: selects.collect() }

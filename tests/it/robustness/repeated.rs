@@ -73,3 +73,24 @@ fn sizes() {
     let array = format!("var a {}int", "[4]".repeat(20));
     check("", &array, "", "c := make(chan [2]int)\nc <- [2]int{a[0][0][0][0]}", (1, 1));
 }
+
+#[test]
+fn a_rule_that_takes_too_many_steps_is_given_up_and_said_to_be() {
+    let each = |text: &str| -> String {
+        (0..3 * TIMES).map(|n| text.replace('#', &n.to_string())).collect()
+    };
+    let (makes, arms) = (each("c# := make(chan int)\n"), each("case <-c#:\n"));
+    let source = format!(
+        "package m\n\nfunc f() {{\n{makes}select {{\n{arms}}}\n}}\n\nfunc g() {{\n\tvar c chan int\n\t<-c\n}}\n"
+    );
+    let module = module(&[("f.go", &source)]);
+    let mut command = straggler(module.path());
+    command.args(["--no-cache", "--isolated", "--select", "ALL", "--format", "concise"]);
+    let output = command.output().expect("straggler runs");
+    let (found, told) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let given_up = "f.go:3:6: the rule `send-without-receiver` was given up at this function";
+    assert!(told.contains(given_up), "{told}");
+    assert!(found.contains("[nil-channel]"), "{found}");
+    assert_eq!(output.status.code(), Some(1), "{told}");
+}
