@@ -15,7 +15,8 @@ pub struct BodyInfo {
     /// The number of the first expression that `types` and `facts` speak of.
     base: u32,
     types: Vec<Type>,
-    /// For an identifier, selector or call one more than its place in `names` or `calls`.
+    /// For an identifier or selector twice one more than its place in `names`; for a call one more
+    /// than twice one more than its place in `calls`; 0 for all else.
     facts: Vec<u32>,
     names: Vec<Def>,
     calls: Vec<Callee>,
@@ -24,6 +25,10 @@ pub struct BodyInfo {
     /// The variables of type switch clauses, by the start of the clause.
     clauses: FxHashMap<u32, LocalId>,
 }
+
+/// The last bit of a fact about a name, and about a call.
+const NAME: u32 = 0;
+const CALL: u32 = 1;
 
 static NO_DEF: Def = Def::Unknown;
 static NO_CALLEE: Callee = Callee::Unknown { name: None };
@@ -35,14 +40,15 @@ impl BodyInfo {
         self.slot(expr).and_then(|slot| self.types.get(slot)).unwrap_or(&UNKNOWN)
     }
 
-    /// What an identifier or selector denotes; for one that declares, what it declares.
+    /// What an identifier or selector denotes; for one that declares, what it declares. Of other
+    /// expressions nothing is known.
     pub fn resolve(&self, expr: ExprId) -> &Def {
-        self.fact(expr).and_then(|fact| self.names.get(fact)).unwrap_or(&NO_DEF)
+        self.fact(expr, NAME).and_then(|fact| self.names.get(fact)).unwrap_or(&NO_DEF)
     }
 
-    /// What a call calls.
+    /// What a call calls. Of other expressions nothing is known.
     pub fn callee(&self, call: ExprId) -> &Callee {
-        self.fact(call).and_then(|fact| self.calls.get(fact)).unwrap_or(&NO_CALLEE)
+        self.fact(call, CALL).and_then(|fact| self.calls.get(fact)).unwrap_or(&NO_CALLEE)
     }
 
     /// The value of a constant expression.
@@ -77,9 +83,10 @@ impl BodyInfo {
         expr.0.checked_sub(self.base).map(|slot| slot as usize)
     }
 
-    fn fact(&self, expr: ExprId) -> Option<usize> {
+    fn fact(&self, expr: ExprId, kind: u32) -> Option<usize> {
         let fact = *self.facts.get(self.slot(expr)?)?;
-        fact.checked_sub(1).map(|fact| fact as usize)
+        let place = (fact >> 1).checked_sub(1).filter(|_| fact & 1 == kind)?;
+        Some(place as usize)
     }
 }
 
@@ -116,13 +123,13 @@ impl BodyInfo {
     pub(super) fn set_name(&mut self, expr: ExprId, def: Def) {
         self.names.push(def);
         let fact = self.names.len() as u32;
-        self.set_fact(expr, fact);
+        self.set_fact(expr, fact << 1 | NAME);
     }
 
     pub(super) fn set_call(&mut self, call: ExprId, callee: Callee) {
         self.calls.push(callee);
         let fact = self.calls.len() as u32;
-        self.set_fact(call, fact);
+        self.set_fact(call, fact << 1 | CALL);
     }
 
     pub(super) fn set_constant(&mut self, expr: ExprId, constant: Constant) {
