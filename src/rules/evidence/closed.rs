@@ -47,9 +47,11 @@ fn registered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding>
     let notify = group.ops.iter().find(|op| op.act == Act::Notify)?;
     let scene = &groups.scenes[close.scene];
     let before = scene.span(close.node).start;
+    // What is deferred after the close comes before it.
+    let is_last = matches!(close.node, Node::Expr(close) if scene.is_deferred(close));
     let stopped = scene.nodes.iter().any(|&node| match node {
         Node::Expr(call) => {
-            scene.span(node).start < before
+            (is_last || scene.span(node).start < before)
                 && scene.info.callee(call).qualified(scene.cx.index()).is_some_and(|name| {
                     name.path.as_str() == "os/signal"
                         && matches!(name.name.as_str(), "Stop" | "Reset")
