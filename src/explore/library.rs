@@ -339,9 +339,9 @@ impl Machine<'_> {
                 self.deliver(state, process, vec![value], call.want);
                 Some(Ok(()))
             }
-            Known::Parallel | Known::Tell => {
+            known @ (Known::Parallel | Known::Tell) => {
                 // What follows in a subtest runs when the function around it has returned.
-                let subtest = matches!(self.known(name), Some(Known::Parallel));
+                let subtest = known == Known::Parallel;
                 state.doubts.inexact |= subtest && process.frames.len() > 1;
                 self.deliver(state, process, Vec::new(), call.want);
                 Some(Ok(()))

@@ -18,7 +18,7 @@ use crate::index::{Callee, FuncId, Type};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::summary::{At, Below, BodyId, Function, Read, Root};
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::ExprId;
 use stay::Stay;
 use turns::Turn;
 
@@ -146,7 +146,7 @@ fn runs_with_context(look: Look<'_, '_>, function: &Function<'_>, call: ExprId) 
 }
 
 fn argument(function: &Function<'_>, call: ExprId, param: u32) -> Option<ExprId> {
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     args.get(param as usize).copied()
 }
 

@@ -85,7 +85,7 @@ fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
     let function = &read.function;
     let mut found: Vec<Fresh> = Vec::new();
     for (at, call) in function.calls() {
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        let args = function.args(call);
         for (index, &arg) in (0..).zip(args) {
             if !function.info.type_of(arg).is_context() {
                 continue;

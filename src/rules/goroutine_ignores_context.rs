@@ -21,9 +21,6 @@ pub const RULE: Rule = Rule {
     check: Check::Function(check),
 };
 
-/// What Go programs call the method that ends a value.
-const ENDS: [&str; 3] = ["Close", "Shutdown", "Stop"];
-
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if held::runs_process_or_test(cx) || serves_tests(cx.index(), cx.func) {
         return;
@@ -215,7 +212,7 @@ fn is_end(cx: &FunctionCx<'_>, method: &Func) -> bool {
             cfg.steps().any(|step| matches!(cfg.step(step), Step::Call(_)))
         })
     };
-    ENDS.contains(&method.name.as_str()) && does_something(method.id)
+    held::names_end(method.name) && does_something(method.id)
 }
 
 /// Where the function that starts the goroutine, or another goroutine of it, ends with a context or

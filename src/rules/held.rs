@@ -148,6 +148,11 @@ fn has_options(function: &Function<'_>, call: ExprId) -> bool {
     }
 }
 
+/// Whether a method has a name that Go programs give to what ends a value.
+pub fn names_end(method: Symbol) -> bool {
+    matches!(method.as_str(), "Close" | "Shutdown" | "Stop")
+}
+
 /// Whether an act on the thing is one of those that end it.
 pub fn ends(fact: &Resource, act: Act) -> bool {
     fact.ends.iter().any(|end| match (end, act) {

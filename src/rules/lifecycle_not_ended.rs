@@ -36,9 +36,6 @@ const OTHERS: [&str; 8] = [
     "watch",
 ];
 
-/// What Go programs call the method that ends a value.
-const ENDS: [&str; 3] = ["Close", "Shutdown", "Stop"];
-
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if held::runs_process_or_test(cx) || serves_tests(cx.index(), cx.func) {
         return;
@@ -51,8 +48,12 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     for held in held::all(cx, &read, cx.versions(), &keeps_goroutine) {
         findings.extend(check_held(cx, &read, &held, None));
     }
-    for (held_fact, call, at, result, started) in own_resources(cx, &read) {
-        let parents = read.function.file.parents(Node::Decl(cx.declared().decl));
+    let own = own_resources(cx, &read);
+    if own.is_empty() {
+        return;
+    }
+    let parents = read.function.file.parents(Node::Decl(cx.declared().decl));
+    for (held_fact, call, at, result, started) in own {
         let (name, dropped) = held::taken(&read.function, &parents, call, result);
         if name.is_none() && !dropped {
             continue;
@@ -209,7 +210,7 @@ fn ends_others(read: &Read<'_>, held: &Held<'_>) -> bool {
             && matches!(effect.place.root, Root::Call(..))
             && effect.place.path.is_empty()
             && !effect.place.is_within(&whole)
-            && ENDS.contains(&name.as_str())
+            && held::names_end(name)
             && cfg.dominates(effect.at.step, held.at.step)
     })
 }

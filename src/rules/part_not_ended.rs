@@ -14,7 +14,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
 use crate::index::{BodyInfo, Callee, Def, Func, LocalId, ObjectId, Type, TypeDecl};
 use crate::rules::scene::serves_tests;
-use crate::rules::{Check, PackageCx, Rule};
+use crate::rules::{Check, PackageCx, Rule, held};
 use crate::source::Location;
 use crate::summary::{BodyId, facts};
 use crate::syntax::{ExprId, ExprKind, File, Node, Parents, StmtKind, Symbol};
@@ -22,9 +22,6 @@ use crate::syntax::{ExprId, ExprKind, File, Node, Parents, StmtKind, Symbol};
 /// The rule.
 pub const RULE: Rule =
     Rule { page: include_str!("../../rules/part-not-ended.md"), check: Check::Package(check) };
-
-/// What Go programs call the method that ends a value.
-const ENDS: [&str; 3] = ["Close", "Shutdown", "Stop"];
 
 /// Things that have rules of their own, or that nobody has to end.
 const OTHERS: [&str; 8] = [
@@ -322,8 +319,7 @@ fn finding(cx: &PackageCx<'_>, (owner, field): FieldOf, made: &Made) -> Option<F
 /// The method that ends values of a type of the package, the first by name.
 fn ending_method<'a>(cx: &PackageCx<'a>, name: Symbol) -> Option<&'a Func> {
     let methods = cx.index.package(cx.package).methods(name);
-    let mut ending: Vec<&Func> =
-        methods.filter(|method| ENDS.contains(&method.name.as_str())).collect();
+    let mut ending: Vec<&Func> = methods.filter(|method| held::names_end(method.name)).collect();
     ending.sort_by_key(|method| method.name.as_str());
     ending.into_iter().find(|method| ends_value(cx, method))
 }

@@ -23,7 +23,7 @@ pub fn calls_with_context(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<WithConte
     let function = &read.function;
     let mut found = Vec::new();
     for (at, call) in function.calls() {
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        let args = function.args(call);
         let Some(&context) = args.first() else { continue };
         if function.info.type_of(context).is_context() {
             let origin = cx.summaries().context(function, at, context);

@@ -17,7 +17,7 @@ use crate::rules::scene::{may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{At, BodyId, Function, Read, Spawn};
-use crate::syntax::{ExprKind, Node};
+use crate::syntax::Node;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -100,7 +100,7 @@ fn started_with(
     function: &Function<'_>,
     spawn: &Spawn,
 ) -> Option<WithContext> {
-    let ExprKind::Call { ref args, .. } = function.file.expr(spawn.call).kind else { return None };
+    let args = function.args(spawn.call);
     let &context = args.first()?;
     if !function.info.type_of(context).is_context()
         || !waits_for_one_answer(cx, function, spawn.call)

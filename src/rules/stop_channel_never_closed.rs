@@ -59,7 +59,7 @@ fn started(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Start
         _ => return None,
     };
     let call = step.call(function.file)?;
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     if let Some(starter) = known.in_force::<Starter>(cx.versions()) {
         // What waits here does so for whoever calls the function.

@@ -63,7 +63,7 @@ fn sleeps(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> Vec<At> {
 /// as `rand.Float64()` makes it, or the value that a variable begins with. `None` if anything else
 /// says how long.
 fn length(function: &Function<'_>, call: ExprId) -> Option<i128> {
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     let mut open = vec![*args.first()?];
     let mut followed = Vec::new();
     let mut longest = None;
@@ -294,7 +294,7 @@ fn finding(cx: &FunctionCx<'_>, function: &Function<'_>, sleep: At, told: Told) 
 
 /// Whether the time that a call sleeps is the result of another call.
 fn is_result(function: &Function<'_>, sleep: ExprId) -> bool {
-    let ExprKind::Call { ref args, .. } = function.file.expr(sleep).kind else { return false };
+    let args = function.args(sleep);
     args.first().is_some_and(|&time| {
         let time = function.file.unparen(time);
         matches!(function.file.expr(time).kind, ExprKind::Call { .. })

@@ -187,6 +187,14 @@ impl<'a> Function<'a> {
         }
     }
 
+    /// The arguments of a call; none of another expression.
+    pub fn args(&self, call: ExprId) -> &'a [ExprId] {
+        match &self.file.expr(call).kind {
+            ExprKind::Call { args, .. } => args,
+            _ => &[],
+        }
+    }
+
     /// The local variable that an identifier stands for.
     pub(super) fn variable(&self, expr: ExprId) -> Option<LocalId> {
         let expr = self.file.unparen(expr);

@@ -6,7 +6,7 @@ use crate::index::{Callee, Def, Index, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::callee_cannot_be_cancelled::{Look, stay};
 use crate::summary::{At, BodyId, Function, facts};
-use crate::syntax::{ExprId, ExprKind, StmtKind};
+use crate::syntax::{ExprId, StmtKind};
 
 /// A call that is made in each turn of a loop.
 pub(super) struct Turn {
@@ -106,7 +106,7 @@ fn left_to_library(
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let starter = known.in_force::<Starter>(cx.versions()).filter(|starter| starter.waits)?;
     let callback = known.in_force::<Callback>(cx.versions())?;
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     let end = match (&starter.stop, starter.context) {
         (Some(stop), _) => param(stop.base)?,
         (None, Some(Carrier::Param(context))) => context,
@@ -152,7 +152,7 @@ fn left_to_function(
             (cfg.reaches(look, step) && cfg.reaches(step, look)).then_some((run, end))
         })
     })?;
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     Some((*args.get(run as usize)?, *args.get(end as usize)?))
 }
 

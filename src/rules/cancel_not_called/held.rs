@@ -139,7 +139,7 @@ fn field(cx: &FunctionCx<'_>, read: &Read<'_>) -> Option<Ending> {
         else {
             continue;
         };
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        let args = function.args(call);
         let parent = cx.summaries().context(function, at, *args.first()?);
         let of_caller = parent
             .only()

@@ -12,7 +12,7 @@ use crate::rules::context_not_propagated::{callee_text, is_root, purpose, push_o
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
 use crate::summary::{Act, At, BodyId, ContextRoot, Deed, Function, Read, Root};
-use crate::syntax::{ExprId, ExprKind, Symbol};
+use crate::syntax::{ExprId, Symbol};
 
 /// How many calls show what belongs there.
 const ENOUGH: usize = 8;
@@ -97,7 +97,7 @@ enum Given {
 }
 
 fn given(cx: &FunctionCx<'_>, function: &Function<'_>, at: At, call: ExprId) -> Option<Given> {
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     let origin = cx.summaries().context(function, at, *args.first()?);
     match &origin.roots[..] {
         [ContextRoot::Fresh(made)] if origin.derivations.is_empty() => Some(Given::Fresh(*made)),

@@ -232,7 +232,7 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
     for step in function.body(BodyId::OWN).cfg.steps() {
         let at = At { body: BodyId::OWN, step };
         let Step::Call(call) = function.step(at) else { continue };
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        let args = function.args(call);
         for (index, &arg) in (0..).zip(args) {
             if !function.info.type_of(arg).is_context() {
                 continue;

@@ -139,7 +139,7 @@ fn waits_on(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId, outer: &Place) -
     for step in function.body(body).cfg.steps() {
         let at = At { body, step };
         let Step::Call(call) = function.step(at) else { continue };
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { continue };
+        let args = function.args(call);
         for (index, &arg) in (0..).zip(args) {
             if function.info.type_of(arg).is_context()
                 && cx.summaries().context(function, at, arg).only().as_ref() == Some(outer)

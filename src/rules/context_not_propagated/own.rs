@@ -180,7 +180,7 @@ fn called_with(
     let cfg = &function.body(around).cfg;
     cfg.steps().find_map(|step| {
         let call = cfg.step(step).call(function.file)?;
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+        let args = function.args(call);
         let is_called = matches!(function.info.callee(call), Callee::Literal(of) if *of == literal);
         let arg = args.get(index as usize).filter(|_| is_called)?;
         Some((At { body: around, step }, *arg))
@@ -215,7 +215,7 @@ fn is_given(
         }
         let made = function.places(at, context).only().map(|place| place.root);
         let Some(Root::Call(call, _)) = made else { return false };
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+        let args = function.args(call);
         let mut contexts = args.iter().filter(|&&arg| function.info.type_of(arg).is_context());
         let (Some(&parent), None, Some(before)) =
             (contexts.next(), contexts.next(), function.at_call(call))

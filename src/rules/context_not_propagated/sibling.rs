@@ -95,7 +95,7 @@ fn through(cx: &FunctionCx<'_>, body: FuncId, sibling: FuncId) -> Option<Confide
     let cut = function.body(BodyId::OWN).cfg.steps().any(|step| {
         let at = At { body: BodyId::OWN, step };
         let Step::Call(call) = function.step(at) else { return false };
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+        let args = function.args(call);
         matches!(function.info.callee(call), Callee::Func(func) if *func == sibling)
             && args.first().is_some_and(|&context| {
                 let origin = cx.summaries().context(function, at, context);

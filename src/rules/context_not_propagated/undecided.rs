@@ -9,7 +9,7 @@ use crate::rules::context_not_propagated::{Fresh, callee_text, is_undecided, pus
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
 use crate::summary::{At, Function, Read, Root};
-use crate::syntax::{ExprId, ExprKind, Symbol};
+use crate::syntax::{ExprId, Symbol};
 
 /// Tells of it.
 pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Finding> {
@@ -87,7 +87,7 @@ fn hands_on(
     }
     let hands_on = |at: At| {
         let Step::Call(call) = function.step(at) else { return None };
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+        let args = function.args(call);
         let own = |&arg: &ExprId| {
             function.info.type_of(arg).is_context()
                 && cx

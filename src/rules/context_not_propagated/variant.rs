@@ -77,7 +77,7 @@ pub fn without_context(
 /// Whether a call starts a program that the code names: most of those do something small on this
 /// machine and end, and which do not cannot be told. One that a setting names may be anything.
 fn runs_known_program(function: &Function<'_>, call: ExprId, blocking: &Blocking) -> bool {
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+    let args = function.args(call);
     blocking.wait == Wait::Exec
         && args
             .first()

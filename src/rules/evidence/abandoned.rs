@@ -163,6 +163,9 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
     /// Whether there is room for a value, and the owner of the channel asks its senders for each by a
     /// channel of its own, and for the next only when it has received what they said.
     fn is_paced(&self) -> bool {
+        if self.made.capacity == 0 {
+            return false;
+        }
         let (scene, cfg) = (self.channel.scene, self.cfg());
         let is_shared = |channel: ExprId| {
             let Some(local) = scene.local(channel) else { return false };
@@ -177,17 +180,17 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
                 && cfg.step(*step).sent_on(scene.file).is_some_and(is_shared)
         };
         let received = |step: StepId| received_from(scene, cfg, step).is_some_and(is_shared);
-        let asked: Vec<StepId> = match self.made.capacity {
-            0 => Vec::new(),
-            _ => cfg.steps().filter(asks).collect(),
-        };
+        let asked: Vec<StepId> = cfg.steps().filter(asks).collect();
+        if asked.is_empty() {
+            return false;
+        }
         let conditions = Conditions::new(&self.channel.read.function, self.channel.owner);
         let again = |from: StepId| {
             let to = |step: StepId| asked.contains(&step);
             let mut way = Way { conditions: &conditions, to: &to, settled: &received };
             cfg.finds(Start::After(from), Vec::new(), &mut way)
         };
-        !asked.is_empty() && !asked.iter().any(|&from| again(from))
+        !asked.iter().any(|&from| again(from))
     }
 
     /// Whether a goroutine sends only if a variable says so that the owner of the channel writes

@@ -112,10 +112,7 @@ impl<'g, 'a> Group<'g, 'a> {
         }
         // Counted up and waited for, and nobody there to count it down: it is meant to stay, as
         // `select {}`.
-        let starts = function.bodies().any(|body| {
-            let cfg = &function.body(body).cfg;
-            cfg.steps().any(|step| matches!(cfg.step(step), Step::Go(_)))
-        });
+        let starts = function.bodies().any(|body| !read.effects(body).spawns.is_empty());
         let is_parked = !starts && group.used.len() == group.adds.len() + group.waits.len();
         (!group.waits.is_empty() && !is_parked).then_some(group)
     }

@@ -1,13 +1,11 @@
 //! What a function makes for itself alone and puts a thing into: as long as nobody else knows the
 //! whole, nobody else ends the part.
 
+use super::names_end;
 use crate::flow::{Step, StepId};
 use crate::index::{Callee, Type};
 use crate::summary::{Act, At, Effect, Function, Mode, Place, Root};
 use crate::syntax::{ExprId, ExprKind, StmtKind};
-
-/// What Go programs call the method that ends a value and what it consists of.
-const ENDS: [&str; 4] = ["Close", "Shutdown", "Stop", "Cleanup"];
 
 /// A thing as part of a whole.
 pub(super) struct Part {
@@ -85,5 +83,5 @@ pub(super) fn may_end_parts(function: &Function<'_>, effect: &Effect) -> bool {
         .step(effect.at)
         .call(function.file)
         .is_some_and(|call| matches!(function.info.callee(call), Callee::Func(_)));
-    !is_known || effect.mode >= Mode::Joined || ENDS.contains(&name.as_str())
+    !is_known || effect.mode >= Mode::Joined || names_end(name) || name.as_str() == "Cleanup"
 }

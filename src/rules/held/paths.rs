@@ -90,14 +90,20 @@ fn replaced(function: &Function<'_>, held: &Held<'_>) -> FxHashSet<StepId> {
         }
         _ => false,
     };
-    let locals = (0..function.info.locals().len() as u32).map(LocalId);
-    let holders: Vec<LocalId> =
-        locals.filter(|&local| function.definitions_of(local).any(is_it)).collect();
-    let [holder] = holders[..] else { return FxHashSet::default() };
-    let others = function.definitions_of(holder).filter(|definition| {
-        let is_value = matches!(definition.source, Source::Result(..) | Source::Expr(_));
-        is_value && !is_it(definition)
-    });
+    let is_value = |definition: &&Definition| {
+        matches!(definition.source, Source::Result(..) | Source::Expr(_))
+    };
+    let locals = || (0..function.info.locals().len() as u32).map(LocalId);
+    let is_set_again =
+        |&local: &LocalId| function.definitions_of(local).filter(is_value).count() > 1;
+    let holds = |&local: &LocalId| function.definitions_of(local).any(is_it);
+    let Some(holder) = locals().filter(is_set_again).find(holds) else {
+        return FxHashSet::default();
+    };
+    if locals().any(|local| local != holder && holds(&local)) {
+        return FxHashSet::default();
+    }
+    let others = function.definitions_of(holder).filter(is_value).filter(|other| !is_it(other));
     let here = others.filter_map(|definition| definition.at);
     here.filter(|at| at.body == held.at.body).map(|at| at.step).collect()
 }
@@ -212,7 +218,7 @@ fn readers(function: &Function<'_>, held: &Held<'_>, aliases: &[Place]) -> Vec<E
     let cfg = &function.body(held.at.body).cfg;
     let reads = |step: StepId| {
         let Step::Call(call) = cfg.step(step) else { return None };
-        let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+        let args = function.args(call);
         let [only] = args[..] else { return None };
         let at = At { body: held.at.body, step };
         let given = function.places(at, only);

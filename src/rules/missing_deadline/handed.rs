@@ -59,7 +59,7 @@ fn bounds_its_own(
     if func.package != cx.func.package {
         return None;
     }
-    let ExprKind::Call { ref args, .. } = function.file.expr(maker).kind else { return None };
+    let args = function.args(maker);
     let at = function.at_call(maker)?;
     let own = Place::root(Root::Param(param));
     let is_same = |&arg: &ExprId| {

@@ -95,7 +95,7 @@ fn by_options(
     fact: &Blocking,
 ) -> Option<Bound> {
     let waits = fact.only_with.as_ref()?;
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     let mut has_option = false;
     let mut others = false;
     for &arg in args {

@@ -110,7 +110,7 @@ fn is_reached_elsewhere(read: &Read<'_>, wait: &Waiting<'_>, process: &Place) ->
 
 /// The program that a call starts, as the code writes it.
 fn program(function: &Function<'_>, call: ExprId, index: usize) -> Option<String> {
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     args.get(index).map(|&arg| function.text(arg))
 }
 
@@ -121,12 +121,12 @@ fn receiver(cx: &FunctionCx<'_>) -> Option<ObjectId> {
 
 /// Whether the code says which program a call starts.
 fn is_constant(function: &Function<'_>, call: ExprId) -> bool {
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+    let args = function.args(call);
     args.first().is_some_and(|&program| function.info.constant(program).is_some())
 }
 
 fn has_deadline(cx: &FunctionCx<'_>, function: &Function<'_>, at: At, call: ExprId) -> bool {
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return false };
+    let args = function.args(call);
     let context = args.first().filter(|&&arg| function.info.type_of(arg).is_context());
     context.is_some_and(|&context| cx.summaries().context(function, at, context).deadline)
 }

@@ -1,5 +1,7 @@
 //! From a stuck state to a finding: what happens to whom, in the user's names, in order of time.
 
+use memchr::memmem;
+
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::explore::{Action, Goroutine, Kind, Misuse, ResourceKind, Site, Stuck, WaitsFor};
 use crate::program::Program;
@@ -419,12 +421,14 @@ impl Story<'_> {
             let (Some(source), text) = (self.source(file), self.text(step.at)) else {
                 return false;
             };
-            let whole = String::from_utf8_lossy(source.bytes());
             let is_part = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'));
             let mut fields = text.split(is_part).filter(|word| word.contains('.'));
             fields.any(|field| {
                 let counts = ["++", "--", " += ", " -= "];
-                counts.iter().any(|count| whole.contains(&format!("{field}{count}")))
+                let is_counted = |count: &&str| {
+                    memmem::find(source.bytes(), format!("{field}{count}").as_bytes()).is_some()
+                };
+                counts.iter().any(is_counted)
             })
         })
     }

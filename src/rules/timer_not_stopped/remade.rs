@@ -135,7 +135,7 @@ fn arm(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<
 
 /// How long a timer waits, in nanoseconds, if that is a constant.
 fn wait(function: &Function<'_>, call: ExprId) -> Option<i128> {
-    let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else { return None };
+    let args = function.args(call);
     function.info.constant(*args.first()?)?.as_int()
 }
 
