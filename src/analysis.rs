@@ -243,7 +243,7 @@ impl Run<'_> {
         let check = |&package: &PackageId| {
             let checked = match self.progress.is_unwanted() {
                 true => Answers::default(),
-                false => self.check(self.snapshot.package(package)),
+                false => self.check(self.snapshot.package(package), kept.as_ref()),
             };
             self.summaries.forget(package);
             self.memos[package.0 as usize].forget();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
+use super::kept::Kept;
 use super::{Run, Timings, declared, guard, guarded, internal_error, versions};
 use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::index::FuncId;
@@ -13,6 +14,7 @@ use crate::rules::mend;
 use crate::rules::stuck::{self, Explorer};
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, Location};
+use crate::syntax::File;
 
 /// What the checks of one view of a package answer.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,8 @@ pub struct Answers {
     pub notes: Vec<Note>,
     /// The names by which they looked for code in packages that the package does not import.
     pub asked: BTreeSet<&'static str>,
+    /// What was found by exploring, where that was done and nothing failed.
+    pub explored: Option<Vec<Finding>>,
 }
 
 /// Something that was found.
@@ -36,13 +40,16 @@ pub struct Found {
     pub declaration: String,
 }
 
+/// What one check answers: what it found, or how it failed.
+type Answer = Result<Vec<Finding>, Note>;
+
 /// So many findings of one file get a fix: each is made by going through all of its function. The others
 /// have their turn when these were applied.
 const MAX_FIXES: usize = 256;
 
 impl Run<'_> {
     /// All that is found from the files that are reported from this view of the package.
-    pub(super) fn check(&self, package: &Package) -> Answers {
+    pub(super) fn check(&self, package: &Package, kept: Option<&Kept<'_>>) -> Answers {
         let reported: BTreeSet<FileId> = self.reported(package).collect();
         if reported.is_empty() {
             return Answers::default();
@@ -103,17 +110,18 @@ impl Run<'_> {
         };
         let answer = || {
             let selected: Vec<(Check, PackageCx<'_>)> = selected().collect();
-            let mut answers: Vec<Result<Vec<Finding>, Note>> =
+            let mut answers: Vec<Answer> =
                 selected.into_par_iter().filter_map(of_package).collect();
             answers.par_extend(funcs.par_iter().flat_map_iter(|&func| of_function(func)));
             answers
         };
         // A test may show what is wrong with the code that it tests: what is found by exploring
         // from a file that is reported stays, wherever it is.
-        let (answers, explored) = rayon::join(answer, || self.explore(package, &reported));
+        let explore = || self.explored(package, &reported, kept);
+        let (answers, (explored, to_keep)) = rayon::join(answer, explore);
         let of_answer = |everywhere: bool| move |answer| (everywhere, answer);
         let answers = answers.into_iter().map(of_answer(false));
-        let mut all = Answers::default();
+        let mut all = Answers { explored: to_keep, ..Answers::default() };
         let mut found: Vec<(bool, Finding)> = Vec::new();
         let mut told: BTreeMap<(&str, Location), usize> = BTreeMap::new();
         for (everywhere, answer) in answers.chain(explored.into_iter().map(of_answer(true))) {
@@ -160,7 +168,7 @@ impl Run<'_> {
         rule: &'static str,
         path: impl FnOnce() -> String,
         check: impl FnOnce(&mut Vec<Finding>),
-    ) -> Result<Vec<Finding>, Note> {
+    ) -> Answer {
         self.timed(rule, || guarded(rule, path, |at| self.placed(at), check))
     }
 
@@ -199,12 +207,13 @@ impl Run<'_> {
         (Found { everywhere, finding, declaration }, failed)
     }
 
-    /// What is found by exploring the roots in the files that are reported, if a rule asks for it.
-    fn explore(
+    /// What is found by exploring, if a rule asks for it, and that again if it is to be kept.
+    fn explored(
         &self,
         package: &Package,
         reported: &BTreeSet<FileId>,
-    ) -> Vec<Result<Vec<Finding>, Note>> {
+        kept: Option<&Kept<'_>>,
+    ) -> (Vec<Answer>, Option<Vec<Finding>>) {
         let here = self.selections.among(reported.iter().copied());
         let asked = |entry: &Entry| {
             let least = here.iter().filter_map(|each| each.least_confidence(entry.page.id)).min();
@@ -212,6 +221,26 @@ impl Run<'_> {
                 && least.is_some_and(|least| least <= stuck::EXPLORED)
         };
         if !registry().iter().any(asked) {
+            return (Vec::new(), None);
+        }
+        if let Some(found) = kept.and_then(|kept| kept.explored(self, package)) {
+            return (vec![Ok(found)], None);
+        }
+        let explored = self.explore(package, reported);
+        // Where nothing is explored there is nothing to be spared.
+        let is_worth_it = kept.is_some() && !explored.is_empty();
+        let all: Option<Vec<&Vec<Finding>>> =
+            explored.iter().map(|found| found.as_ref().ok()).collect();
+        let found = all.filter(|_| is_worth_it);
+        let found = found.map(|found| found.into_iter().flatten().cloned().collect());
+        (explored, found)
+    }
+
+    /// What is found by exploring the roots in the files that are reported.
+    fn explore(&self, package: &Package, reported: &BTreeSet<FileId>) -> Vec<Answer> {
+        let files: Vec<(FileId, &File)> =
+            self.index.package(package.id).files.iter().map(|(id, file)| (*id, &**file)).collect();
+        if !Explorer::may_have_roots(&files, &|file| reported.contains(&file)) {
             return Vec::new();
         }
         let versions = versions(self.snapshot, package);

@@ -9,11 +9,12 @@ use super::facts::FileFacts;
 use super::sources::Sources;
 use super::stored::{self, Stored};
 use super::words::Words;
-use super::{Run, internal_error};
+use super::{Run, internal_error, versions};
 use crate::cache::{Cache, Hasher, Key};
-use crate::diagnostic::Note;
+use crate::diagnostic::{Finding, Note};
 use crate::project::{Package, PackageId};
 use crate::rules::registry;
+use crate::source::FileId;
 
 /// Where answers are kept, and what all of them depend on that no run can see.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +83,29 @@ impl<'a> Kept<'a> {
         self.found.par_iter().filter_map(read).collect::<Vec<_>>().into_iter().collect()
     }
 
+    /// What was found by exploring a package of which the answers must be worked out again: it rests on
+    /// the package's own files alone, so that it holds whatever became of what these import.
+    pub fn explored(&self, run: &Run<'_>, package: &Package) -> Option<Vec<Finding>> {
+        if self.keeping.verify {
+            return None;
+        }
+        let bytes = self.keeping.cache.load(self.explored_key(run, package))?;
+        stored::read_findings(run.snapshot, &bytes)
+    }
+
+    fn explored_key(&self, run: &Run<'_>, package: &Package) -> Key {
+        let path = |file: FileId| &run.snapshot.files[file.0 as usize].path;
+        let mut hasher = Hasher::new("explored")
+            .key(self.keeping.base)
+            .text(package.name.as_str())
+            .text(&format!("{:?}", versions(run.snapshot, package).go()))
+            .number(package.files.len() as u64);
+        for &file in &package.files {
+            hasher = hasher.path(path(file)).key(self.sources.files[file.0 as usize]);
+        }
+        package.report.iter().fold(hasher, |hasher, &file| hasher.path(path(file))).finish()
+    }
+
     /// Keeps the answers that were worked out, or compares them with what was kept; the notes tell
     /// where they differ.
     pub fn keep(self, run: &Run<'_>, fresh: &BTreeMap<PackageId, Answers>) -> Vec<Note> {
@@ -103,19 +127,40 @@ impl<'a> Kept<'a> {
                 package.files.iter().map(|&file| run.facts.of(file)).collect();
             let mut bytes = witness.bytes().to_vec();
             bytes.extend(stored::write(run.snapshot, answers, &facts)?);
-            match self.found.get(&package.id).filter(|_| self.keeping.verify) {
-                None => self.keeping.cache.store(key, &bytes),
-                Some(kept) if *kept == bytes => {}
-                Some(_) => {
-                    let message = "what the cache holds for this package is not what is found now; \
-                                   please report it, and run `straggler cache clean`";
-                    let path = run.display(package.report[0]);
-                    return Some(internal_error(path, message.to_owned()));
-                }
-            }
-            None
+            self.keep_one(run, package, key, &bytes, || self.found.get(&package.id).cloned())
         };
-        fresh.par_iter().filter_map(keep).collect()
+        let keep_explored = |(package, answers): (&PackageId, &Answers)| {
+            let bytes = stored::write_findings(run.snapshot, answers.explored.as_ref()?)?;
+            let package = run.snapshot.package(*package);
+            let key = self.explored_key(run, package);
+            self.keep_one(run, package, key, &bytes, || self.keeping.cache.load(key))
+        };
+        fresh
+            .par_iter()
+            .flat_map_iter(|each| keep(each).into_iter().chain(keep_explored(each)))
+            .collect()
+    }
+
+    /// Keeps bytes, or compares them with those that are kept.
+    fn keep_one(
+        &self,
+        run: &Run<'_>,
+        package: &Package,
+        key: Key,
+        bytes: &[u8],
+        kept: impl FnOnce() -> Option<Vec<u8>>,
+    ) -> Option<Note> {
+        match self.keeping.verify.then(kept).flatten() {
+            None => self.keeping.cache.store(key, bytes),
+            Some(kept) if kept == bytes => {}
+            Some(_) => {
+                let message = "what the cache holds for this package is not what is found now; \
+                               please report it, and run `straggler cache clean`";
+                let path = run.display(package.report[0]);
+                return Some(internal_error(path, message.to_owned()));
+            }
+        }
+        None
     }
 }
 

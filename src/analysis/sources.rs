@@ -26,6 +26,8 @@ pub struct Sources {
     /// By package; `None` where imports form a ring, so that what is known depends on where one
     /// starts.
     pub packages: Vec<Option<Key>>,
+    /// Those of the files of the run.
+    pub files: Vec<Key>,
 }
 
 impl Sources {
@@ -61,7 +63,7 @@ impl Sources {
                 || Hasher::new("sources").key(keys[number]).key(everywhere[&importer]).finish();
             (!ringed[number]).then(whole)
         });
-        Sources { packages: packages.collect() }
+        Sources { packages: packages.collect(), files: graph.files }
     }
 }
 

@@ -27,21 +27,7 @@ pub struct Stored {
 
 /// The bytes of what is kept; `None` for what has no bytes: a path that is no text.
 pub fn write(snapshot: &Snapshot, answers: &Answers, files: &[&FileFacts]) -> Option<Vec<u8>> {
-    let mut ids: BTreeSet<FileId> = BTreeSet::new();
-    for found in &answers.found {
-        ids.extend(locations(&found.finding).map(|location| location.file));
-    }
-    let mut paths: Vec<(PathBuf, FileId)> =
-        ids.into_iter().map(|id| (snapshot.file(id).path.clone(), id)).collect();
-    // Numbers of files of dependencies depend on the order of work.
-    paths.sort();
-    if paths.iter().any(|(path, _)| path.to_str().is_none()) {
-        return None;
-    }
-    let numbers = paths.iter().zip(0..).map(|((_, id), number)| (*id, number)).collect();
-    let mut out = Out { writer: Writer::default(), numbers };
-    out.writer
-        .list(paths.iter(), |writer, (path, _)| writer.text(path.to_str().unwrap_or_default()));
+    let mut out = Out::new(snapshot, answers.found.iter().map(|found| &found.finding))?;
     let writer = &mut out.writer;
     writer.list(answers.asked.iter(), |writer, name| writer.text(name));
     writer.list(files.iter(), |writer, facts| facts_to(writer, facts));
@@ -60,14 +46,36 @@ pub fn names(bytes: &[u8]) -> Option<Vec<&str>> {
 /// What was written; `None` if it cannot be understood, or speaks of a file that is not there.
 pub fn read(snapshot: &Snapshot, bytes: &[u8]) -> Option<Stored> {
     let mut reader = Reader::new(bytes);
-    let files = reader.list(|reader| Some(snapshot.file_at(Path::new(reader.text()?))?.id))?;
+    let files = files_from(snapshot, &mut reader)?;
     let asked = reader.list(|reader| Some(Symbol::new(reader.text()?).as_str()))?;
     let facts = reader.list(facts_from)?;
     let mut input = In { reader, files };
     let count = input.reader.number()?;
     let found = (0..count).map(|_| input.found()).collect::<Option<Vec<Found>>>()?;
-    let answers = Answers { found, notes: Vec::new(), asked: asked.into_iter().collect() };
+    let asked = asked.into_iter().collect();
+    let answers = Answers { found, asked, ..Answers::default() };
     input.reader.is_at_end().then_some(Stored { answers, files: facts })
+}
+
+/// The bytes of findings; `None` for what has no bytes.
+pub fn write_findings(snapshot: &Snapshot, findings: &[Finding]) -> Option<Vec<u8>> {
+    let mut out = Out::new(snapshot, findings.iter())?;
+    out.writer.number(findings.len() as u64);
+    findings.iter().for_each(|finding| out.finding(finding));
+    Some(out.writer.into_bytes())
+}
+
+/// The findings that were written; as [`read`].
+pub fn read_findings(snapshot: &Snapshot, bytes: &[u8]) -> Option<Vec<Finding>> {
+    let mut reader = Reader::new(bytes);
+    let files = files_from(snapshot, &mut reader)?;
+    let mut input = In { reader, files };
+    let findings = input.list(In::finding)?;
+    input.reader.is_at_end().then_some(findings)
+}
+
+fn files_from(snapshot: &Snapshot, reader: &mut Reader<'_>) -> Option<Vec<FileId>> {
+    reader.list(|reader| Some(snapshot.file_at(Path::new(reader.text()?))?.id))
 }
 
 fn locations(finding: &Finding) -> impl Iterator<Item = Location> {
@@ -82,10 +90,32 @@ struct Out {
 }
 
 impl Out {
+    /// Begins with the files that `findings` speak of; `None` if the path of one is no text.
+    fn new<'f>(snapshot: &Snapshot, findings: impl Iterator<Item = &'f Finding>) -> Option<Out> {
+        let ids: BTreeSet<FileId> =
+            findings.flat_map(locations).map(|location| location.file).collect();
+        let mut paths: Vec<(PathBuf, FileId)> =
+            ids.into_iter().map(|id| (snapshot.file(id).path.clone(), id)).collect();
+        // Numbers of files of dependencies depend on the order of work.
+        paths.sort();
+        if paths.iter().any(|(path, _)| path.to_str().is_none()) {
+            return None;
+        }
+        let numbers = paths.iter().zip(0..).map(|((_, id), number)| (*id, number)).collect();
+        let mut writer = Writer::default();
+        writer
+            .list(paths.iter(), |writer, (path, _)| writer.text(path.to_str().unwrap_or_default()));
+        Some(Out { writer, numbers })
+    }
+
     fn found(&mut self, found: &Found) {
         let Found { everywhere, finding, declaration } = found;
         self.writer.byte(u8::from(*everywhere));
         self.writer.text(declaration);
+        self.finding(finding);
+    }
+
+    fn finding(&mut self, finding: &Finding) {
         let Finding {
             rule,
             severity,
@@ -141,7 +171,11 @@ impl In<'_> {
     fn found(&mut self) -> Option<Found> {
         let everywhere = self.reader.byte()? != 0;
         let declaration = self.text()?;
-        let finding = Finding {
+        Some(Found { everywhere, declaration, finding: self.finding()? })
+    }
+
+    fn finding(&mut self) -> Option<Finding> {
+        Some(Finding {
             rule: find(self.reader.text()?)?.page.id,
             severity: of_place(&SEVERITIES, self.reader.byte()?)?,
             confidence: of_place(&CONFIDENCES, self.reader.byte()?)?,
@@ -153,8 +187,7 @@ impl In<'_> {
             help: self.text()?,
             fixes: self.list(In::fix)?,
             defect: self.location()?,
-        };
-        Some(Found { everywhere, finding, declaration })
+        })
     }
 
     fn label(&mut self) -> Option<Label> {
