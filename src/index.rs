@@ -75,7 +75,7 @@ pub struct Index<'s> {
 }
 
 /// Whether a byte can be one of a name.
-pub fn is_of_word(byte: &u8) -> bool {
+pub const fn is_of_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80
 }
 
@@ -191,6 +191,12 @@ impl<'s> Index<'s> {
     /// Whether a function is declared in a file whose name ends in `_test.go`.
     pub fn is_in_test_file(&self, id: FuncId) -> bool {
         self.snapshot.file(self.func(id).file).test
+    }
+
+    /// Whether the text of a function may hold a name: see [`Package::may_name`].
+    pub fn may_name(&self, id: FuncId, name: Symbol) -> bool {
+        let func = self.func(id);
+        self.package(id.package).may_name(func.file, func.decl, name)
     }
 
     /// The tree that declares a function: see [`Package::tree`].

@@ -32,7 +32,7 @@ use rustc_hash::FxHashMap;
 pub use package::{Environment, NothingKnown, Source};
 
 use crate::syntax::Symbol;
-use code::{External, ExternalId, Func, FuncId, Global, GlobalId, NameId, Operator, TextId};
+use code::{External, ExternalId, Flow, Func, FuncId, Global, GlobalId, NameId, Operator, TextId};
 use package::Package;
 use types::{NamedId, Types};
 
@@ -130,13 +130,27 @@ impl Program {
     }
 
     /// Whether the two are the same but for the code of their functions and for places: then
-    /// functions that [run as](Func::runs_as) each other do the same in both.
+    /// functions that [run as](Program::runs_as) each other do the same in both.
     pub fn speaks_as(&self, other: &Program) -> bool {
         self.types == other.types
             && code::same(&self.globals, &other.globals, Global::is_same)
             && (&self.externals, &self.names, &self.texts)
                 == (&other.externals, &other.names, &other.texts)
             && (&self.methods, &self.methods_by_name) == (&other.methods, &other.methods_by_name)
+    }
+
+    /// Whether the function `id` is the same in both, but for places and what people call it.
+    pub fn runs_as(&self, other: &Program, id: FuncId) -> bool {
+        match (self.funcs.get(id.0 as usize), other.funcs.get(id.0 as usize)) {
+            (Some(one), Some(two)) => one.is_written_as(two) && self.flow(one) == other.flow(two),
+            _ => false,
+        }
+    }
+
+    /// What follows from the instructions of one of the functions: worked out when first asked for, since
+    /// few of them are run.
+    pub fn flow<'p>(&self, func: &'p Func) -> &'p Flow {
+        func.flow.get_or_init(|| facts::flow(self, func))
     }
 
     /// Whether nothing of the package has run when the function begins: `main`, tests

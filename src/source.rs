@@ -7,7 +7,7 @@
 mod editor;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use editor::{EditorLines, EditorPosition, Encoding};
 
@@ -79,6 +79,8 @@ struct Inner {
     bytes: Box<[u8]>,
     /// Offset of the first byte of each line; never empty.
     line_starts: Box<[u32]>,
+    /// Whether all of it is UTF-8, once somebody has asked.
+    is_utf8: OnceLock<bool>,
 }
 
 /// Equal bytes.
@@ -101,6 +103,7 @@ impl SourceText {
             inner: Arc::new(Inner {
                 bytes: bytes.into_boxed_slice(),
                 line_starts: line_starts.into_boxed_slice(),
+                is_utf8: OnceLock::new(),
             }),
         }
     }
@@ -119,6 +122,17 @@ impl SourceText {
     /// The text of `span`, with U+FFFD for what is not UTF-8.
     pub fn text(&self, span: Span) -> Cow<'_, str> {
         String::from_utf8_lossy(self.slice(span))
+    }
+
+    /// Whether the bytes of `span` are UTF-8.
+    pub fn is_utf8(&self, span: Span) -> bool {
+        let bytes = self.bytes();
+        let whole = || std::str::from_utf8(bytes).is_ok();
+        // A character may be cut at both ends.
+        let is_cut = |at: u32| bytes.get(at as usize).is_some_and(|byte| byte & 0xc0 == 0x80);
+        let is_whole = *self.inner.is_utf8.get_or_init(whole);
+        is_whole && !is_cut(span.start) && !is_cut(span.end)
+            || std::str::from_utf8(self.slice(span)).is_ok()
     }
 
     /// Number of lines; a file that ends with `\n` has an empty last line.

@@ -30,17 +30,19 @@ impl<'n> Words<'n> {
         for name in numbers.keys().filter(|name| !name.is_empty()) {
             lengths[name[0] as usize] |= 1 << (name.len() % 64);
         }
-        let in_text = |text: &[u8]| -> BTreeSet<u32> {
-            let mut found = BTreeSet::new();
+        let in_text = |text: &[u8]| -> Vec<u32> {
+            let mut found = vec![false; numbers.len()];
             for word in words(text) {
-                if lengths[word[0] as usize] >> (word.len() % 64) & 1 == 1 {
-                    found.extend(numbers.get(word));
+                if lengths[word[0] as usize] >> (word.len() % 64) & 1 == 1
+                    && let Some(&number) = numbers.get(word)
+                {
+                    found[number as usize] = true;
                 }
             }
-            found
+            (0..).zip(found).filter(|(_, is_found)| *is_found).map(|(number, _)| number).collect()
         };
-        let files: Vec<BTreeSet<u32>> = match numbers.is_empty() {
-            true => vec![BTreeSet::new(); snapshot.files.len()],
+        let files: Vec<Vec<u32>> = match numbers.is_empty() {
+            true => vec![Vec::new(); snapshot.files.len()],
             false => snapshot.files.par_iter().map(|file| in_text(file.text.bytes())).collect(),
         };
         let of_package = |files_of: &[FileId]| {
@@ -79,5 +81,21 @@ impl<'n> Words<'n> {
 
 /// The names, keywords and numbers in a text, in comments and strings too.
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| !is_of_word(byte)).filter(|word| !word.is_empty())
+    const OF_WORD: [bool; 256] = {
+        let mut all = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            all[byte] = is_of_word(&(byte as u8));
+            byte += 1;
+        }
+        all
+    };
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let start = rest.iter().position(|&byte| OF_WORD[byte as usize])?;
+        let word = &rest[start..];
+        let end = word.iter().position(|&byte| !OF_WORD[byte as usize]).unwrap_or(word.len());
+        rest = &word[end..];
+        Some(&word[..end])
+    })
 }

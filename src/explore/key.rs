@@ -11,14 +11,13 @@ use crate::explore::process::{Frame, GoroutineId, Mode, Operation, Process};
 use crate::explore::state::State;
 use crate::explore::term::Terms;
 use crate::explore::value::{ObjectId, Term, Value};
+use crate::program::Program;
 use crate::program::code::Op;
 
 /// What a walk through a state tells.
 pub(super) struct Seen {
     /// The key.
     pub key: u128,
-    /// Which objects can still be reached.
-    pub reached: Vec<bool>,
     /// Which of the facts speak of what can still be met.
     pub facts: Vec<bool>,
 }
@@ -30,8 +29,17 @@ pub(super) struct Scratch {
     unknowns: Vec<(u32, u32)>,
     /// The walk that is under way.
     walk: u32,
+    /// Numbers of objects, from 1.
+    numbers: Vec<u32>,
     queue: Vec<ObjectId>,
     values: Vec<Value>,
+}
+
+impl Scratch {
+    /// Whether an object can still be reached in the state that was walked through last.
+    pub fn is_reached(&self, id: ObjectId) -> bool {
+        self.numbers[id.0 as usize] != 0
+    }
 }
 
 /// Walks through a state.
@@ -42,15 +50,9 @@ pub(super) fn key(program: Code<'_>, terms: &Terms, state: &State, scratch: &mut
     if scratch.unknowns.len() < most {
         scratch.unknowns.resize(most, (0, 0));
     }
-    let mut walk = Walk {
-        program,
-        terms,
-        state,
-        numbers: vec![0; state.heap.len()],
-        scratch,
-        met: 0,
-        hash: Hash::default(),
-    };
+    scratch.numbers.clear();
+    scratch.numbers.resize(state.heap.len(), 0);
+    let mut walk = Walk { program, terms, state, scratch, met: 0, hash: Hash::default() };
     for process in &state.processes {
         walk.process(process);
     }
@@ -73,8 +75,7 @@ pub(super) fn key(program: Code<'_>, terms: &Terms, state: &State, scratch: &mut
             | u64::from(doubts.unlikely) << 3
             | u64::from(state.opened) << 4,
     );
-    let reached = walk.numbers.iter().map(|&number| number != 0).collect();
-    Seen { key: walk.hash.finish(), reached, facts }
+    Seen { key: walk.hash.finish(), facts }
 }
 
 #[derive(Clone, Copy)]
@@ -108,8 +109,6 @@ struct Walk<'a> {
     program: Code<'a>,
     terms: &'a Terms,
     state: &'a State,
-    /// Numbers of objects, from 1.
-    numbers: Vec<u32>,
     scratch: &'a mut Scratch,
     /// Number of unknowns met so far.
     met: u32,
@@ -118,7 +117,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn object(&mut self, id: ObjectId) -> u64 {
-        let number = &mut self.numbers[id.0 as usize];
+        let number = &mut self.scratch.numbers[id.0 as usize];
         if *number == 0 {
             self.scratch.queue.push(id);
             *number = self.scratch.queue.len() as u32;
@@ -218,7 +217,7 @@ impl Walk<'_> {
         self.hash.add(u64::from(frame.func.0) << 32 | u64::from(frame.pc));
         self.hash
             .add(frame.mode as u64 | u64::from(frame.deferred) << 1 | u64::from(frame.want) << 8);
-        for (slot, &value) in live(func, frame) {
+        for (slot, &value) in live(self.program.all(), func, frame) {
             self.hash.add(slot as u64);
             self.value(value);
         }
@@ -345,7 +344,7 @@ impl Walk<'_> {
             Value::Unknown(unknown) => {
                 self.scratch.unknowns[unknown.id as usize].0 == self.scratch.walk
             }
-            Value::Ref(id) | Value::Struct(id) => self.numbers[id.0 as usize] != 0,
+            Value::Ref(id) | Value::Struct(id) => self.scratch.is_reached(id),
             Value::Term(term) => {
                 self.terms.get(term).operands().into_iter().flatten().all(|v| self.is_met(v))
             }
@@ -356,22 +355,32 @@ impl Walk<'_> {
 
 /// The variables of a frame that can still be read, with their slots.
 pub(super) fn live<'f>(
+    program: &Program,
     func: &'f crate::program::code::Func,
     frame: &'f Frame,
-) -> impl Iterator<Item = (usize, &'f Value)> {
+) -> impl Iterator<Item = (usize, &'f Value)> + use<'f> {
+    let is_live = liveness(program, func, frame);
+    let vars = &frame.values[..func.vars.len().min(frame.values.len())];
+    vars.iter().enumerate().filter(move |&(slot, _)| is_live(slot))
+}
+
+/// Which variables of a frame can still be read, by their slots.
+pub(super) fn liveness<'f>(
+    program: &Program,
+    func: &'f crate::program::code::Func,
+    frame: &Frame,
+) -> impl Fn(usize) -> bool + use<'f> {
     let live = match frame.mode {
-        Mode::Run => func.live.get(resumes_from(func, frame.pc) as usize),
+        Mode::Run => program.flow(func).live.get(resumes_from(func, frame.pc) as usize),
         Mode::Leave => None,
     };
-    let is_live = move |slot: usize| {
+    move |slot: usize| {
         let slot = crate::program::code::Slot(slot as u16);
         match live {
             Some(live) => live.contains(slot),
             None => func.result_slots.contains(&slot),
         }
-    };
-    let vars = &frame.values[..func.vars.len().min(frame.values.len())];
-    vars.iter().enumerate().filter(move |&(slot, _)| is_live(slot))
+    }
 }
 
 /// The instruction from whose point of view variables are live: one that waits and then goes on

@@ -119,8 +119,9 @@ impl<'p> Machine<'p> {
         let func = self.program.func(frame.func);
         frame.pc -= 1;
         let pc = frame.pc;
-        if let Ok(at) = func.joins.binary_search_by_key(&pc, |join| join.branch) {
-            let join = &func.joins[at];
+        let joins = &self.program.flow(func).joins;
+        if let Ok(at) = joins.binary_search_by_key(&pc, |join| join.branch) {
+            let join = &joins[at];
             frame.values.pop();
             frame.pc = join.at;
             for &slot in &join.assigned {

@@ -119,7 +119,7 @@ impl Reach<'_> {
         let mut add = |value: Value| work.extend(value.object());
         for frame in &process.frames {
             let func = self.program.func(frame.func);
-            live(func, frame).for_each(|(_, &value)| add(value));
+            live(self.program.all(), func, frame).for_each(|(_, &value)| add(value));
             frame.values.iter().skip(func.vars.len()).for_each(|&value| add(value));
             frame.results.iter().for_each(|&value| add(value));
             for deferred in &frame.defers {

@@ -273,7 +273,7 @@ impl Search<'_> {
                 let mut met = seen.facts.iter();
                 Rc::make_mut(&mut state.facts).retain(|_| met.next() == Some(&true));
             }
-            state.heap.keep(|id| seen.reached[id.0 as usize]);
+            state.heap.keep(|id| self.scratch.is_reached(id));
             let node = Node {
                 parent,
                 by,
@@ -298,10 +298,10 @@ impl Search<'_> {
         for process in &mut state.processes {
             let dead = |frame: &Frame| -> Vec<usize> {
                 let func = self.machine.program.func(frame.func);
-                let live: Vec<usize> = key::live(func, frame).map(|(slot, _)| slot).collect();
+                let is_live = key::liveness(self.machine.program.all(), func, frame);
                 let vars = func.vars.len().min(frame.values.len());
                 let refers = |slot: &usize| frame.values[*slot].object().is_some();
-                (0..vars).filter(refers).filter(|slot| live.binary_search(slot).is_err()).collect()
+                (0..vars).filter(refers).filter(|&slot| !is_live(slot)).collect()
             };
             for at in 0..process.frames.len() {
                 let dead = dead(&process.frames[at]);

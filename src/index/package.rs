@@ -198,6 +198,16 @@ impl Package {
         }
     }
 
+    /// Whether the text of a declaration of one of its files may hold a name: a question to ask before
+    /// [`Package::tree`], since nothing is parsed for it.
+    pub fn may_name(&self, file: FileId, decl: DeclId, name: Symbol) -> bool {
+        let text = match &self.scope_of(file).tree {
+            Tree::Whole(file) => file.source.slice(file.decl(decl).span),
+            Tree::Lazy(file) => file.text_around(decl),
+        };
+        memchr::memmem::find(text, name.as_str().as_bytes()).is_some()
+    }
+
     /// As [`Package::tree`] where bodies of functions are not asked for. It may be another tree, with
     /// other nodes.
     pub(super) fn tree_without_body(&self, file: FileId, decl: DeclId) -> &Arc<File> {

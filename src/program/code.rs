@@ -5,6 +5,8 @@
 //! indices into the code of the same function. Each instruction has a span, so that whoever
 //! reports a state can show the source without knowing the syntax.
 
+use std::sync::OnceLock;
+
 use crate::program::library::Intrinsic;
 use crate::program::types::TypeId;
 use crate::source::{FileId, Span};
@@ -472,18 +474,16 @@ pub struct Func {
     pub selects: Vec<SelectTable>,
     /// The field lists of struct literals.
     pub lists: Vec<Vec<NameId>>,
-    /// Per instruction the variables whose value can still matter.
-    pub live: Vec<SlotSet>,
-    /// For a [`Op::Branch`] whose two ways meet again without doing anything that matters, where
-    /// they meet. Sorted by the branch.
-    pub joins: Vec<Join>,
+    /// See [`Program::flow`](super::Program::flow).
+    pub(super) flow: OnceLock<Flow>,
     /// What it does, itself.
     pub traits: Traits,
 }
 
 impl Func {
-    /// Whether the two are the same but for their places and what people call them.
-    pub fn runs_as(&self, other: &Func) -> bool {
+    /// Whether the two are the same but for their places, what people call them, and what follows from
+    /// their instructions.
+    pub(super) fn is_written_as(&self, other: &Func) -> bool {
         let head = |func: &Func| {
             let receiver = (func.receiver, func.value_receiver);
             (func.symbol, func.parent, receiver, func.variadic, func.traits)
@@ -493,9 +493,18 @@ impl Func {
             && self.result_slots == other.result_slots
             && (&self.vars, &self.captures) == (&other.vars, &other.captures)
             && (&self.code, &self.lists) == (&other.code, &other.lists)
-            && (&self.live, &self.joins) == (&other.live, &other.joins)
             && same(&self.selects, &other.selects, SelectTable::runs_as)
     }
+}
+
+/// What follows from the instructions of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Per instruction the variables whose value can still matter.
+    pub live: Vec<SlotSet>,
+    /// For a [`Op::Branch`] whose two ways meet again without doing anything that matters, where
+    /// they meet. Sorted by the branch.
+    pub joins: Vec<Join>,
 }
 
 /// A branch that need not be decided.

@@ -13,6 +13,8 @@ mod ty;
 
 pub(super) use constant::arithmetic;
 
+use std::sync::OnceLock;
+
 use rustc_hash::FxHashMap;
 
 use crate::program::code::{
@@ -370,8 +372,7 @@ impl<'a> Compiler<'a> {
             spans: Vec::new(),
             selects: Vec::new(),
             lists: Vec::new(),
-            live: Vec::new(),
-            joins: Vec::new(),
+            flow: OnceLock::new(),
             traits: Traits::default(),
         });
         id

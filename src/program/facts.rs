@@ -4,20 +4,19 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::program::Program;
-use crate::program::code::{Func, FuncId, Join, NameId, Op, Pc, Slot, SlotSet, Traits};
+use crate::program::code::{Flow, Func, FuncId, Join, NameId, Op, Pc, Slot, SlotSet, Traits};
 use crate::program::library::{self, Intrinsic};
 use crate::program::types::{Type, TypeId};
 
-/// Fills in the facts of all functions.
+/// Fills in the facts of all functions, but for what few of them are asked for.
 pub(super) fn complete(program: &mut Program) {
     traits(program);
-    for id in 0..program.funcs.len() {
-        let live = liveness(program, &program.funcs[id]);
-        let joins = joins(program, &program.funcs[id]);
-        program.funcs[id].live = live;
-        program.funcs[id].joins = joins;
-    }
     hand(program);
+}
+
+/// What follows from the instructions of a function.
+pub(super) fn flow(program: &Program, func: &Func) -> Flow {
+    Flow { live: liveness(program, func), joins: joins(program, func) }
 }
 
 /// Per instruction the variables that are read after it begins.
@@ -29,12 +28,13 @@ fn liveness(program: &Program, func: &Func) -> Vec<SlotSet> {
         always.insert(slot);
     }
     let mut live = vec![empty.clone(); func.code.len() + 1];
+    let mut out = empty;
     let mut changed = true;
     while changed {
         changed = false;
         for at in (0..func.code.len()).rev() {
             let op = func.code[at];
-            let mut out = always.clone();
+            out.clone_from(&always);
             match op {
                 Op::Return(_) => {}
                 Op::Jump(target) => out.union(&live[target as usize]),
@@ -52,7 +52,7 @@ fn liveness(program: &Program, func: &Func) -> Vec<SlotSet> {
             }
             transfer(program, op, &mut out);
             if out != live[at] {
-                live[at] = out;
+                live[at].clone_from(&out);
                 changed = true;
             }
         }

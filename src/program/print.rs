@@ -32,7 +32,8 @@ impl Program {
         for (pc, op) in func.code.iter().enumerate() {
             write!(f, "  {pc:>3} ")?;
             self.write_op(func, *op, f)?;
-            if let Some(join) = func.joins.iter().find(|join| join.branch as usize == pc) {
+            if let Some(join) = self.flow(func).joins.iter().find(|join| join.branch as usize == pc)
+            {
                 write!(f, "; meets at {}", join.at)?;
             }
             writeln!(f)?;

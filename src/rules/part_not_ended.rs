@@ -7,6 +7,8 @@
 
 mod lent;
 
+use std::cell::OnceCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::{Base, End, Resource};
@@ -38,6 +40,10 @@ const OTHERS: [&str; 8] = [
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let mut parts = Parts::default();
     let package = cx.index.package(cx.package);
+    let may_end = |func: &Func| func.receiver.is_some() && held::names_end(func.name);
+    if !package.funcs.iter().any(may_end) {
+        return;
+    }
     for func in package.funcs.iter().filter(|func| !serves_tests(cx.index, func.id)) {
         Reader::new(cx, func).read(&mut parts);
     }
@@ -82,14 +88,13 @@ struct Reader<'r, 'a> {
     func: &'a Func,
     file: &'a File,
     info: &'a BodyInfo,
-    parents: Parents,
+    parents: OnceCell<Parents>,
 }
 
 impl<'r, 'a> Reader<'r, 'a> {
     fn new(cx: &'r PackageCx<'a>, func: &'a Func) -> Reader<'r, 'a> {
-        let file: &'a File = cx.index.file_of(func.id);
-        let parents = file.parents(Node::Decl(func.decl));
-        Reader { cx, func, file, info: cx.index.body(func.id), parents }
+        let (file, info) = (cx.index.file_of(func.id), cx.index.body(func.id));
+        Reader { cx, func, file, info, parents: OnceCell::new() }
     }
 
     fn read(&self, parts: &mut Parts) {
@@ -105,7 +110,9 @@ impl<'r, 'a> Reader<'r, 'a> {
                     let Some(owner) = declared(self.info.type_of(expr)) else { continue };
                     for element in elements {
                         let Some(key) = element.key else { continue };
-                        if let ExprKind::Ident(name) = self.file.expr(key).kind {
+                        if let ExprKind::Ident(name) = self.file.expr(key).kind
+                            && self.may_be_told((owner, name))
+                        {
                             self.stored((owner, name), element.value, 0, parts);
                         }
                     }
@@ -117,11 +124,22 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     fn field(&self, base: ExprId, name: Symbol) -> Option<FieldOf> {
         let ty = self.info.type_of(base);
-        let owner = declared(ty).filter(|owner| owner.package == self.cx.package)?;
+        let owner = declared(ty).filter(|&owner| self.may_be_told((owner, name)))?;
         let Type::Struct(fields) = self.cx.index.underlying(ty.strip_pointer()) else {
             return None;
         };
         fields.fields.iter().any(|field| field.name == name).then_some((owner, name))
+    }
+
+    /// Whether a field is one that something can be said of: its type may have a method that ends its
+    /// values, and others cannot name both.
+    fn may_be_told(&self, (owner, field): FieldOf) -> bool {
+        owner.package == self.cx.package && {
+            let name = self.cx.index.object(owner).name;
+            let is_hidden = !field.is_exported() || !name.is_exported();
+            let mut methods = self.cx.index.package(owner.package).methods(name);
+            is_hidden && methods.any(|method| held::names_end(method.name))
+        }
     }
 
     fn use_of(&self, expr: ExprId, field: FieldOf, parts: &mut Parts) {
@@ -258,7 +276,8 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     /// What stands around a node, parentheses left out.
     fn around(&self, node: Node) -> Option<Node> {
-        self.parents.around(node).find(|around| match around {
+        let parents = self.parents.get_or_init(|| self.file.parents(Node::Decl(self.func.decl)));
+        parents.around(node).find(|around| match around {
             Node::Expr(expr) => !matches!(self.file.expr(*expr).kind, ExprKind::Paren(_)),
             _ => true,
         })

@@ -113,6 +113,9 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
             continue;
         }
         for caller in &cx.index.package(package).funcs {
+            if !cx.index.may_name(caller.id, func.name) {
+                continue;
+            }
             let file = cx.index.file_of(caller.id);
             let text = file.source.slice(file.decl(caller.decl).span);
             if serves_tests(cx.index, caller.id) || !holds(text, name.as_bytes()) {
@@ -129,6 +132,9 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
 fn is_named_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func) -> bool {
     let of_package = cx.index.package(package);
     of_package.specs.iter().zip(0..).any(|(spec, number)| {
+        if !of_package.may_name(spec.file, spec.decl, func.name) {
+            return false;
+        }
         let file = of_package.tree(spec.file, spec.decl);
         let text = file.source.slice(file.decl(spec.decl).span);
         if !holds(text, func.name.as_str().as_bytes()) {

@@ -41,9 +41,11 @@ pub struct Scene<'a> {
 /// [`Scene`] is made.
 pub fn holds_any(cx: &FunctionCx<'_>, words: &[&str]) -> bool {
     let file = cx.file();
-    let bytes = file.source.slice(file.decl(cx.declared().decl).span);
-    // Of text that is no UTF-8 nothing is said.
-    std::str::from_utf8(bytes).map_or(true, |text| words.iter().any(|word| text.contains(word)))
+    let span = file.decl(cx.declared().decl).span;
+    let text = file.source.slice(span);
+    words.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+        // Of text that is no UTF-8 nothing is said.
+        || !file.source.is_utf8(span)
 }
 
 /// The functions of a package, those of tests left out, whose text holds one of `words`.
@@ -76,6 +78,11 @@ pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
         return true;
     }
     let file = index.file_of(func);
+    *file.serves_tests.get_or_init(|| helps_tests(file))
+}
+
+/// Whether a file imports `testing`, and not for a few of its functions alone.
+fn helps_tests(file: &File) -> bool {
     let Some(import) = file.imports.iter().find(|import| import.path.as_str() == "testing") else {
         return false;
     };
@@ -121,8 +128,11 @@ impl<'a> Scene<'a> {
         let decl = cx.declared().decl;
         let DeclKind::Func(func) = &file.decl(decl).kind else { return None };
         let Body::Parsed(body) = file.body(func) else { return None };
-        let root = Node::Decl(decl);
-        let tree = || (file.descendants(root).collect(), Arc::new(file.parents(root)));
+        let tree = || {
+            let nodes: Arc<[Node]> = file.descendants(Node::Decl(decl)).collect();
+            let parents = Arc::new(file.parents_of(&nodes));
+            (nodes, parents)
+        };
         let (nodes, parents) = cx.package.memo.tree(cx.func, tree);
         Some(Scene {
             cx,

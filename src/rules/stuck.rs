@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::catalog::Versions;
 use crate::diagnostic::{Confidence, Finding};
 use crate::explore::{self, Exploration, Limits, Root};
-use crate::index::Index;
+use crate::index::{Index, is_of_word};
 use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
 use crate::project::PackageId;
@@ -109,6 +109,23 @@ impl<'a> Explorer<'a> {
         Explorer { files, program, brief, past, quiet: Mutex::default() }
     }
 
+    /// Whether these files may hold a function that an exploration starts from, as far as their names and
+    /// words tell: most packages need not be compiled.
+    pub fn may_have_roots(files: &[(FileId, &File)], wanted: &dyn Fn(FileId) -> bool) -> bool {
+        let holds = |file: &File, word: &str| holds_word(file.source.bytes(), word.as_bytes());
+        let is_entry = |name: &str| {
+            name == "main"
+                || ["Example", "Test", "Benchmark", "Fuzz"].iter().any(|it| name.starts_with(it))
+        };
+        let makes_channels = files.iter().any(|(_, file)| holds(file, "chan"));
+        let may = |file: &File| {
+            makes_channels && holds(file, "make")
+                || ["go", "Lock", "RLock"].iter().any(|word| holds(file, word))
+                || file.funcs().any(|(_, func)| is_entry(func.name.name.as_str()))
+        };
+        files.iter().any(|&(id, file)| wanted(id) && may(file))
+    }
+
     /// What was explored, for another text of the package.
     pub fn into_past(self) -> Past {
         let quiet = self.quiet.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -200,15 +217,16 @@ impl<'a> Explorer<'a> {
     fn unchanged(&self, start: Root, limits: &Limits) -> Option<&Quiet> {
         let past = self.past.as_ref()?;
         let quiet = past.quiet.get(&start.func).filter(|quiet| quiet.limits == *limits)?;
-        let is_same = |&FuncId(func): &FuncId| {
-            let (before, now) = (&past.program.funcs, &self.program.funcs);
-            match (before.get(func as usize), now.get(func as usize)) {
-                (Some(before), Some(now)) => before.runs_as(now),
-                _ => false,
-            }
-        };
+        let is_same = |&func: &FuncId| past.program.runs_as(&self.program, func);
         quiet.exploration.looked_at.iter().all(is_same).then_some(quiet)
     }
+}
+
+/// Whether a word stands in a text.
+fn holds_word(text: &[u8], word: &[u8]) -> bool {
+    let is_of_word = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(is_of_word);
+    let is_whole = |at: usize| !is_of_word(at.checked_sub(1)) && !is_of_word(Some(at + word.len()));
+    memchr::memmem::find_iter(text, word).any(is_whole)
 }
 
 /// What came of one root.

@@ -69,9 +69,11 @@ fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut
     let followed: Vec<(Place, Act, Mode)> =
         candidates.iter().map(|&deed| key(&deeds[deed])).collect();
     deeds.iter_mut().for_each(|deed| deed.always = false);
-    let numbers: FxHashMap<&(Place, Act, Mode), usize> = followed.iter().zip(0..).collect();
+    let numbers =
+        followed.iter().zip(0..).map(|((place, act, mode), number)| ((place, *act, *mode), number));
+    let numbers: FxHashMap<(&Place, Act, Mode), usize> = numbers.collect();
     let done = effects.iter().filter(|effect| effect.sure).filter_map(|effect| {
-        let number = numbers.get(&(effect.place.clone(), effect.act, effect.mode))?;
+        let number = numbers.get(&(&effect.place, effect.act, effect.mode))?;
         Some((effect.at.step, *number))
     });
     let done: Vec<(StepId, usize)> = done.collect();

@@ -77,9 +77,10 @@ impl Extractor<'_, '_> {
         let mut effects = std::mem::take(&mut self.found);
         let spawns = super::spawns::find(self.function, body, &mut effects);
         let mut seen = FxHashSet::default();
-        effects.retain(|effect| {
-            seen.insert((effect.at, effect.place.clone(), effect.act, effect.mode))
-        });
+        let is_first: Vec<bool> =
+            effects.iter().map(|it| seen.insert((it.at, &it.place, it.act, it.mode))).collect();
+        let mut is_first = is_first.into_iter();
+        effects.retain(|_| is_first.next() == Some(true));
         let deeds = super::always::deeds(self.function, body, &effects);
         let captures = self.captures(body);
         self.done[body.0 as usize] = BodyEffects { effects, deeds, spawns, captures };

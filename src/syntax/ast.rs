@@ -1,6 +1,7 @@
 //! The tree of one file.
 
 use std::ops::{Index, IndexMut};
+use std::sync::OnceLock;
 
 use crate::source::{SourceText, Span};
 use crate::syntax::Symbol;
@@ -51,6 +52,8 @@ pub struct File {
     /// Whether the file says that it is generated: a line `// Code generated ... DO NOT EDIT.`
     /// before the package clause (<https://go.dev/s/generatedcode>).
     pub generated: bool,
+    /// Whether its functions are there for tests, once somebody has found out.
+    pub serves_tests: OnceLock<bool>,
     pub(super) exprs: Arena<Expr>,
     pub(super) stmts: Arena<Stmt>,
 }

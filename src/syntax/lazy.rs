@@ -92,6 +92,11 @@ impl LazyFile {
         item.whole.get_or_init(|| Arc::new(item.parse(&self.head, None)))
     }
 
+    /// The text of a declaration and of the others of its group, which nobody has to parse for it.
+    pub fn text_around(&self, id: DeclId) -> &[u8] {
+        self.head.source.slice(self.item(id).outline.span)
+    }
+
     /// As [`LazyFile::tree`], of a function without its body: see [`Body::Elided`](crate::syntax::Body::Elided). The nodes of
     /// one tree are not those of the other.
     pub fn tree_without_body(&self, id: DeclId) -> &Arc<File> {

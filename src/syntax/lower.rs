@@ -16,6 +16,8 @@ mod kinds;
 mod stmts;
 mod types;
 
+use std::sync::OnceLock;
+
 use rustc_hash::FxHashMap;
 use tree_sitter::{Node, Tree, TreeCursor};
 
@@ -401,6 +403,7 @@ impl<'s> Lowering<'s> {
             comments: self.comments,
             errors: self.errors,
             generated,
+            serves_tests: OnceLock::new(),
             exprs: self.exprs,
             stmts: self.stmts,
             source: source.clone(),

@@ -49,8 +49,14 @@ impl File {
 
     /// The parents of all nodes below `root`.
     pub fn parents(&self, root: Node) -> Parents {
+        self.parents_of(&self.descendants(root).collect::<Vec<_>>())
+    }
+
+    /// As [`File::parents`], of `nodes`, which are all [`File::descendants`] of a root.
+    pub fn parents_of(&self, nodes: &[Node]) -> Parents {
         let mut parents = FxHashMap::default();
-        for node in self.descendants(root) {
+        parents.reserve(nodes.len());
+        for &node in nodes {
             self.children(node, &mut |child| {
                 // A type shared by `a, b T` is met once for each name, below the same parent.
                 parents.insert(child, node);

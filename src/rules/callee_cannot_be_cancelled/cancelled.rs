@@ -28,10 +28,10 @@ pub(super) fn with(cx: &FunctionCx<'_>, function: &Function<'_>, context: ExprId
     let Some(cancel) = cancel_beside(cx.index(), owner, field) else { return Cancelled::Unknown };
     let mut found = Cancelled::Unknown;
     for func in &cx.index().package(owner.package).funcs {
-        let file: &File = cx.index().file_of(func.id);
-        if !holds(file, func, cancel) || serves_tests(cx.index(), func.id) {
+        if !holds(cx.index(), func, cancel) || serves_tests(cx.index(), func.id) {
             continue;
         }
+        let file: &File = cx.index().file_of(func.id);
         let Some(read) = cx.summaries().read(func.id) else { return Cancelled::Handled };
         for call in calls_of_field(cx.index(), func.id, owner, cancel) {
             if goes_on_to_work(&read, call) {
@@ -50,7 +50,7 @@ pub(super) fn with(cx: &FunctionCx<'_>, function: &Function<'_>, context: ExprId
 /// The field that gets the cancel function of the context which another field gets.
 fn cancel_beside(index: &Index<'_>, owner: ObjectId, context: Symbol) -> Option<Symbol> {
     let funcs = index.package(owner.package).funcs.iter();
-    funcs.filter(|func| holds(index.file_of(func.id), func, context)).find_map(|func| {
+    funcs.filter(|func| holds(index, func, context)).find_map(|func| {
         let file: &File = index.file_of(func.id);
         file.descendants(Node::Decl(func.decl)).find_map(|node| match node {
             Node::Expr(literal) => in_literal(index, func, owner, context, literal),

@@ -23,8 +23,7 @@ pub(super) fn of_type(
     let funcs = &index.package(owner.package).funcs;
     let mut enders: Vec<&Func> = Vec::new();
     for func in funcs.iter().filter(|func| func.id != waiter.function.id) {
-        let file: &File = index.file_of(func.id);
-        let mentions = flags.iter().chain([&cond]).any(|&name| holds(file, func, name));
+        let mentions = flags.iter().chain([&cond]).any(|&name| holds(index, func, name));
         if !mentions || serves_tests(index, func.id) {
             continue;
         }
@@ -129,15 +128,16 @@ fn flags(index: &Index<'_>, owner: ObjectId, function: &Function<'_>) -> Vec<Sym
 }
 
 fn calls(index: &Index<'_>, caller: &Func, callee: &Func) -> bool {
-    let file: &File = index.file_of(caller.id);
-    let info = index.body(caller.id);
-    holds(file, caller, callee.name)
-        && file.descendants(Node::Decl(caller.decl)).any(|node| match node {
-            Node::Expr(expr) if matches!(file.expr(expr).kind, ExprKind::Call { .. }) => {
-                matches!(*info.callee(expr), Callee::Func(func) if func == callee.id)
-            }
-            _ => false,
-        })
+    if !holds(index, caller, callee.name) {
+        return false;
+    }
+    let (file, info) = (index.file_of(caller.id), index.body(caller.id));
+    file.descendants(Node::Decl(caller.decl)).any(|node| match node {
+        Node::Expr(expr) if matches!(file.expr(expr).kind, ExprKind::Call { .. }) => {
+            matches!(*info.callee(expr), Callee::Func(func) if func == callee.id)
+        }
+        _ => false,
+    })
 }
 
 /// Whether anybody may end the wait but the code behind the loop.
@@ -164,8 +164,7 @@ fn is_called_in(
 ) -> bool {
     let index = look.cx.index();
     index.package(package).funcs.iter().any(|func| {
-        let file: &File = index.file_of(func.id);
-        if !holds(file, func, ender) || serves_tests(index, func.id) {
+        if !holds(index, func, ender) || serves_tests(index, func.id) {
             return false;
         }
         let is_own = declared_as(&stay.object.ty).is_some()

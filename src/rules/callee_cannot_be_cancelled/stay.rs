@@ -241,8 +241,7 @@ impl<'a> Search<'_, 'a> {
         let index = self.look.cx.index();
         let mut given = Vec::new();
         for func in &index.package(owner.package).funcs {
-            let file: &File = index.file_of(func.id);
-            let mentions = holds(file, func, selection.name);
+            let mentions = holds(index, func, selection.name);
             if mentions && !serves_tests(index, func.id) {
                 let assigned = assigned(index, func, owner, selection.name);
                 given.extend(assigned.into_iter().map(|value| (func.id, value)));
@@ -341,7 +340,11 @@ fn others_implement(look: Look<'_, '_>, selection: &Selection, known: FuncId) ->
 }
 
 /// Whether the text of a function holds a name.
-pub(super) fn holds(file: &File, func: &Func, name: Symbol) -> bool {
+pub(super) fn holds(index: &Index<'_>, func: &Func, name: Symbol) -> bool {
+    if !index.may_name(func.id, name) {
+        return false;
+    }
+    let file = index.file_of(func.id);
     let text = file.source.slice(file.decl(func.decl).span);
     memchr::memmem::find(text, name.as_str().as_bytes()).is_some()
 }

@@ -106,6 +106,9 @@ fn calls_in(cx: &PackageCx<'_>, declared: &Func, package: PackageId) -> Vec<(Fun
     let name = declared.name.as_str().as_bytes();
     let mut calls = Vec::new();
     for caller in &index.package(package).funcs {
+        if !index.may_name(caller.id, declared.name) {
+            continue;
+        }
         let file = index.file_of(caller.id);
         let DeclKind::Func(_) = &file.decl(caller.decl).kind else { continue };
         let text = file.source.slice(file.decl(caller.decl).span);

@@ -63,8 +63,8 @@ fn lent(reader: &Reader<'_, '_>) -> Vec<Lent> {
         if owner.is_some_and(|owner| reader.cx.summaries.order().contains(&owner.package)) {
             continue;
         }
-        let Some(made) = reader.made_by(file.unparen(*right), 0) else { continue };
         let Some(holder) = reader.returned_as(local) else { continue };
+        let Some(made) = reader.made_by(file.unparen(*right), 0) else { continue };
         let text = file.source.text(file.expr(*left).span).into_owned();
         found.push(Lent { made, field: name.name, holder, text });
     }
