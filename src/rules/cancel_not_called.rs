@@ -6,6 +6,7 @@
 
 mod held;
 mod nothing;
+mod part;
 mod stream;
 
 use crate::catalog::{Context, ContextRole, Model, Op};
@@ -143,7 +144,7 @@ fn check_made(
         }
         return Some(finding);
     }
-    piles_up(cx, function, parents, made, local)
+    piles_up(cx, function, parents, made, local).or_else(|| part::check(cx, read, made))
 }
 
 /// Whether the end of the context is seen to by one that it is derived from in this function, and

@@ -1,9 +1,10 @@
 //! A channel that is closed by somebody while others may still send on it: the send panics.
 //!
-//! Evidence, one of three: the channel is registered with `signal.Notify`, and not taken back
+//! Evidence, one of four: the channel is registered with `signal.Notify`, and not taken back
 //! before the close; it was made for one answer and handed away, and its maker closes it although
-//! it may leave before the answer comes; or a goroutine of its own, for which the closer does not
-//! wait, sends on it and holds no lock that the closer takes.
+//! it may leave before the answer comes; a goroutine of its own, for which the closer does not
+//! wait, sends on it and holds no lock that the closer takes; or a callback that a constructor gives
+//! away sends on it, and the closer does not take that back.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
@@ -11,8 +12,9 @@ use crate::index::{Builtin, Callee};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock};
 use crate::rules::evidence::{confidence, first_line};
+use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
-use crate::syntax::Node;
+use crate::syntax::{ExprId, Node, StmtKind};
 
 /// Reports the closes that others may not have waited for.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -20,7 +22,8 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
         for close in group.ops.iter().filter(|op| op.act == Act::Close) {
             let found = registered(groups, group, close)
                 .or_else(|| answered(groups, group, close))
-                .or_else(|| outlived(groups, group, close));
+                .or_else(|| outlived(groups, group, close))
+                .or_else(|| called_late(groups, group, close));
             findings.extend(found);
         }
     }
@@ -118,10 +121,7 @@ fn may_recover(groups: &Groups<'_>, send: &Op) -> bool {
         Node::Expr(call) => matches!(scene.info.callee(call), Callee::Builtin(Builtin::Recover)),
         _ => false,
     });
-    let handed = send.literal.is_some_and(|literal| match scene.parent(Node::Expr(literal)) {
-        Some(Node::Expr(call)) => scene.args(call).contains(&literal),
-        _ => false,
-    });
+    let handed = send.literal.is_some_and(|literal| scene.given_to(literal).is_some());
     recovers || handed
 }
 
@@ -208,6 +208,115 @@ fn outlived(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     });
     label(groups, &mut finding, send, Role::Context, "it sends here".to_owned());
     Some(finding)
+}
+
+/// A callback sends that whoever has it calls when it likes.
+fn called_late(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
+    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
+    let (Some(make), None) = (makes.next(), makes.next()) else { return None };
+    let closer = &groups.scenes[close.scene];
+    let maker = &groups.scenes[make.scene];
+    let closes = group.ops.iter().filter(|op| op.act == Act::Close).count();
+    // Run on the spot it would be stuck at once: its maker cannot receive meanwhile.
+    let is_alone = make.act == Act::Make(Some(0))
+        && make.literal.is_none()
+        && group.ops.iter().all(|op| op.scene != make.scene || op.same_body(make))
+        && !group.ops.iter().any(|op| op.scene == make.scene && op.act == Act::Receive);
+    if !is_alone
+        || closes != 1
+        || close.scene == make.scene
+        || close.literal.is_some()
+        || matches!(close.node, Node::Expr(call) if closer.is_deferred(call))
+        || waits(closer)
+        || takes_back(closer, close)
+        || holds_lock(closer, close)
+    {
+        return None;
+    }
+    let send = group.ops.iter().find(|op| {
+        let scene = &groups.scenes[op.scene];
+        op.act == Act::Send
+            && op.scene != close.scene
+            && op.literal.is_none()
+            && op.select.is_none()
+            && !holds_lock(scene, op)
+            && !tells_its_end(scene)
+            && !may_recover(groups, op)
+            && is_bare(scene, op)
+    })?;
+    let sender = &groups.scenes[send.scene];
+    let call = callback_of(maker, sender)?;
+    let name = closer.text(close.channel);
+    let message = format!(
+        "`{name}` is closed while a callback may still send on it in `{}`, which panics",
+        sender.name.name
+    );
+    let mut finding = finding(groups, close, message);
+    finding.labels.push(Label {
+        location: maker.cx.location(first_line(maker, maker.span(Node::Expr(call)))),
+        role: Role::Started,
+        message: "the callback is given away here, and never taken back".to_owned(),
+    });
+    label(groups, &mut finding, send, Role::Context, "it sends here".to_owned());
+    Some(finding)
+}
+
+/// Whether nothing decides that an operation is done.
+fn is_bare(scene: &Scene<'_>, op: &Op) -> bool {
+    scene.around(op.node).all(|node| match node {
+        Node::Stmt(stmt) => {
+            matches!(scene.file.stmt(stmt).kind, StmtKind::Block(_) | StmtKind::Send { .. })
+        }
+        _ => true,
+    })
+}
+
+/// Whether a function ends something before it closes a channel, or has it ended, that may wait for
+/// callbacks.
+fn takes_back(scene: &Scene<'_>, close: &Op) -> bool {
+    let before = scene.span(close.node).start;
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(call) = node else { return false };
+        let Some((_, name)) = scene.method_call(call) else { return false };
+        let name = name.name;
+        scene.span(node).start < before
+            && (names_end(name) || TAKES_BACK.iter().any(|start| name.as_str().starts_with(start)))
+    })
+}
+
+/// How methods are called that take a callback back, or wait for what calls it.
+const TAKES_BACK: [&str; 8] =
+    ["Delete", "Deregister", "Drain", "Join", "Remove", "Un", "Wait", "Graceful"];
+
+/// The call of a function or method that is not of the run, to which `maker` gives a literal that does
+/// nothing but call `sender` in the end, at once or as a part of a struct.
+fn callback_of(maker: &Scene<'_>, sender: &Scene<'_>) -> Option<ExprId> {
+    maker.nodes.iter().find_map(|&node| {
+        let Node::Expr(call) = node else { return None };
+        let called = matches!(maker.info.callee(call), Callee::Func(id) if *id == sender.cx.func);
+        let literal = maker.literal_around(node).filter(|_| called)?;
+        let given =
+            maker.around(Node::Expr(literal)).take_while(|node| matches!(node, Node::Expr(_)));
+        let mut calls = given.filter_map(|node| match node {
+            Node::Expr(expr) if !maker.args(expr).is_empty() => Some(expr),
+            _ => None,
+        });
+        calls.find(|&call| {
+            maker.literal_around(Node::Expr(call)).is_none() && is_of_others(maker, call)
+        })
+    })
+}
+
+/// Whether what is called is declared outside the run, or not known.
+fn is_of_others(scene: &Scene<'_>, call: ExprId) -> bool {
+    let own = scene.cx.func.package;
+    match scene.info.callee(call) {
+        Callee::Func(id) => {
+            id.package != own && !scene.cx.index().imports_in_run(own).contains(&id.package)
+        }
+        Callee::InterfaceMethod(_) | Callee::External(_) | Callee::Unknown { .. } => true,
+        _ => false,
+    }
 }
 
 /// Whether a function waits for others.

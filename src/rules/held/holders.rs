@@ -4,7 +4,7 @@
 use super::names_end;
 use crate::flow::{Step, StepId};
 use crate::index::{Callee, Type};
-use crate::summary::{Act, At, Effect, Function, Mode, Place, Root};
+use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root};
 use crate::syntax::{ExprId, ExprKind, StmtKind};
 
 /// A thing as part of a whole.
@@ -84,4 +84,17 @@ pub(super) fn may_end_parts(function: &Function<'_>, effect: &Effect) -> bool {
         .call(function.file)
         .is_some_and(|call| matches!(function.info.callee(call), Callee::Func(_)));
     !is_known || effect.mode >= Mode::Joined || names_end(name) || name.as_str() == "Cleanup"
+}
+
+/// Whether the literals that know the whole leave a part of it alone, whenever they run.
+pub(super) fn leave_alone(read: &Read<'_>, owner: BodyId, part: &Place) -> bool {
+    let function = &read.function;
+    let literals = function.bodies().filter(|&body| body != owner);
+    let mut effects = literals.flat_map(|body| &read.effects(body).effects);
+    effects.all(|effect| {
+        let is_above = part.is_within(&effect.place);
+        let captured = effect.act == Act::Captured;
+        !is_above && !effect.place.is_within(part)
+            || is_above && (captured || !may_end_parts(function, effect))
+    })
 }

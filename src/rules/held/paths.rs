@@ -173,8 +173,15 @@ fn settled(
                     open.extend(parts.into_iter().map(part));
                     continue;
                 }
+                let is_above = !effect.place.is_within(&name.place);
+                if is_above
+                    && effect.mode == Mode::Later
+                    && holders::leave_alone(read, held.at.body, &name.place)
+                {
+                    continue;
+                }
                 let settles = match name.kind {
-                    _ if !effect.place.is_within(&name.place) => may_end_parts(function, effect),
+                    _ if is_above => may_end_parts(function, effect),
                     Kind::Given => ends(held.fact, effect.act) && is_end_of(effect, &thing),
                     Kind::Wrapper | Kind::Part => ends(held.fact, effect.act),
                 };
