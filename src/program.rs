@@ -33,8 +33,9 @@ pub use package::{Environment, NothingKnown, Source};
 
 use crate::syntax::Symbol;
 use code::{External, ExternalId, Flow, Func, FuncId, Global, GlobalId, NameId, Operator, TextId};
+use library::LibType;
 use package::Package;
-use types::{NamedId, Types};
+use types::{NamedId, Type, Types};
 
 /// The code of one package.
 #[derive(Clone, Debug)]
@@ -126,6 +127,19 @@ impl Program {
         self.entries.iter().copied().filter(|&id| {
             let traits = self.func(id).traits;
             traits.root || traits.synchronises && self.is_entry(id)
+        })
+    }
+
+    /// Whether a function is given a test: what goes wrong in it fails that.
+    pub fn is_given_test(&self, func: FuncId) -> bool {
+        let func = self.func(func);
+        func.params.iter().any(|param| {
+            let declared = self.types.underlying(func.vars[param.0 as usize].ty);
+            let pointee = match declared {
+                Type::Pointer(to) => self.types.underlying(*to),
+                other => other,
+            };
+            matches!(pointee, Type::Lib(LibType::Testing))
         })
     }
 

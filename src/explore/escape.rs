@@ -75,10 +75,10 @@ impl Machine<'_> {
 
     /// What was decided about members of an unknown holds no more once unknown code has it. A slice
     /// that was taken from it before keeps its length: a loop over it goes on.
-    fn forget_members(&mut self, state: &mut State, id: u32) {
+    pub(super) fn forget_members(&mut self, state: &mut State, id: u32) {
         let (terms, types) = (&self.terms, &self.program.types);
         let about = |term| match terms.get(term) {
-            Term::Member(value, _) => terms.mentions(value, id),
+            Term::Member(value, _) | Term::Element(value, _) => terms.mentions(value, id),
             Term::Len(Value::Unknown(unknown)) => {
                 unknown.id == id && matches!(types.underlying(unknown.ty), Type::Map(..))
             }

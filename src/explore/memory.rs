@@ -485,6 +485,12 @@ impl Machine<'_> {
                     let element = Term::Element(base, index);
                     return Ok((self.term(state, element, TypeId::UNKNOWN), ok));
                 }
+                let types = &self.program.types;
+                let of_map = matches!(types.underlying(unknown.ty), Type::Map(..));
+                if of_map && matches!(types.underlying(element), Type::Slice(_) | Type::Map(..)) {
+                    let read = Term::Element(base, index);
+                    return Ok((self.recalled(state, read, element), ok));
+                }
                 return Ok((self.symbolic(state, element), ok));
             }
             Value::Nil => return Ok((state.unknown(TypeId::UNKNOWN), Value::Bool(false))),
@@ -544,6 +550,9 @@ impl Machine<'_> {
         value: Value,
     ) {
         let Some(id) = base.object() else {
+            if let Value::Unknown(unknown) = base {
+                self.forget_members(state, unknown.id);
+            }
             self.escape(state, index);
             self.escape(state, value);
             return;

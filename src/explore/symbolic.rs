@@ -120,6 +120,15 @@ impl Machine<'_> {
         }
     }
 
+    /// An unknown that is the same each time that it is asked for with the same term.
+    pub(super) fn recalled(&mut self, state: &mut State, term: Term, ty: TypeId) -> Value {
+        let value = self.term(state, term, ty);
+        let Value::Term(id) = value else { return value };
+        let value = state.unknown(ty);
+        std::rc::Rc::make_mut(&mut state.facts).push((id, value));
+        value
+    }
+
     /// A value about unknowns, or a fresh unknown where it would get too deep.
     pub(super) fn term(&mut self, state: &mut State, term: Term, ty: TypeId) -> Value {
         let mut operands = [Value::Nil; 2];
@@ -437,14 +446,17 @@ impl Machine<'_> {
     /// Says what was decided about the unknown `id` of the value that it turned out to be; what
     /// follows from that value alone is said no more. False if it does not agree with the value.
     fn replace_in_facts(&mut self, state: &mut State, id: u32, by: Value) -> bool {
-        if !state.facts.iter().any(|&(term, _)| self.terms.mentions(Value::Term(term), id)) {
+        let mentions = |value: Value| self.terms.mentions(value, id);
+        let concerned =
+            |&(term, value): &(TermId, Value)| mentions(Value::Term(term)) || mentions(value);
+        if !state.facts.iter().any(concerned) {
             return true;
         }
         let mut facts = Vec::with_capacity(state.facts.len());
         let known = std::mem::take(&mut state.facts);
         for &(term, value) in known.iter() {
             if !self.terms.mentions(Value::Term(term), id) {
-                facts.push((term, value));
+                facts.push((term, self.terms.replace(value, id, by)));
                 continue;
             }
             let Value::Term(term) = self.terms.replace(Value::Term(term), id, by) else { continue };

@@ -86,7 +86,14 @@ fn made_unbounded(scene: &Scene<'_>, read: &Read<'_>, call: &WithContext) -> Opt
             cancels = Some(derived);
         }
     }
+    // A function that makes a context of a channel ends it with that.
+    let is_channel = |&arg: &ExprId| {
+        let ty = function.info.type_of(arg);
+        matches!(function.index.underlying(ty), Type::Chan(..))
+    };
+    let ends = |made: ExprId| function.args(made).iter().any(is_channel);
     match &call.origin.roots[..] {
+        [ContextRoot::Fresh(fresh)] if ends(*fresh) || cancels.is_some_and(ends) => None,
         [ContextRoot::Fresh(fresh)] if cancels.is_none() => Some(*fresh),
         [ContextRoot::Fresh(_) | ContextRoot::Place(_)] => {
             let made = cancels?;

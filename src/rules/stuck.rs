@@ -153,6 +153,7 @@ impl<'a> Explorer<'a> {
 
     /// What is found from one root. `test` says whether it belongs to a test.
     pub fn explore(&self, root: FuncId, test: bool) -> Explored {
+        let test = test || self.program.is_given_test(root);
         let closed = self.program.is_entry(root);
         let ends_process = closed && self.program.func(root).symbol.as_str() == "main";
         let start = Root { func: root, closed, ends_process };

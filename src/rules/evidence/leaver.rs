@@ -19,7 +19,7 @@ use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::source::Span;
-use crate::syntax::{ChanDir, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{ChanDir, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol};
 
 /// Reports the sends whose receiver leaves.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -146,6 +146,12 @@ impl<'g, 'a> Left<'g, 'a> {
         if !self.receives.iter().all(|(op, arm)| arm.stays || self.is_gone_for_good(op, arm)) {
             return;
         }
+        // A send on what the receiver has closed does not wait.
+        let receives_in = |scene: usize| self.receives.iter().any(|(op, _)| op.scene == scene);
+        if self.group.ops.iter().any(|op| op.act == Act::Close && receives_in(op.scene)) {
+            return;
+        }
+        let ending = self.set_at_the_end();
         let mut told = Vec::new();
         for send in &self.sends {
             let scene = &self.groups.scenes[send.scene];
@@ -154,6 +160,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 && !self.starts_receiver(send)
                 && !self.is_constructor(send)
                 && !self.ends_receiver(send)
+                && !self.knows_the_end(send, &ending)
             {
                 told.push(send.scene);
                 findings.push(self.leaver(send));
@@ -170,6 +177,42 @@ impl<'g, 'a> Left<'g, 'a> {
             && scene.info.type_of(arm.channel).is_unknown();
         let starts = || self.groups.scenes[make.scene].starts(scene.cx.func).count();
         unseen && receive.literal.is_none() && starts() == 1 && is_named_once(scene)
+    }
+
+    /// Whether the function that sends asks for one of these fields above that, or one that calls it does.
+    fn knows_the_end(&self, send: &Op, fields: &FxHashSet<Symbol>) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        let by_caller = |caller: &Scene<'_>| {
+            caller.nodes.iter().any(|&node| match node {
+                Node::Expr(call) => {
+                    matches!(caller.info.callee(call), Callee::Func(id) if *id == scene.cx.func)
+                        && asks_before(caller, node, fields)
+                }
+                _ => false,
+            })
+        };
+        !fields.is_empty()
+            && (asks_before(scene, send.node, fields) || self.groups.scenes.iter().any(by_caller))
+    }
+
+    /// The fields that those who end a receiver set beside that: who asks for one of them knows.
+    fn set_at_the_end(&self) -> FxHashSet<Symbol> {
+        let mut fields = FxHashSet::default();
+        for (receive, arm) in &self.receives {
+            let Some(group) = self.groups.of_expr(receive.scene, arm.channel) else { continue };
+            for close in group.ops.iter().filter(|op| op.act == Act::Close) {
+                let scene = &self.groups.scenes[close.scene];
+                for &node in scene.nodes.iter() {
+                    let Node::Stmt(stmt) = node else { continue };
+                    let StmtKind::Assign { ref left, .. } = scene.file.stmt(stmt).kind else {
+                        continue;
+                    };
+                    let set = left.iter().filter_map(|&target| scene.selector(target));
+                    fields.extend(set.map(|(_, field)| field.name));
+                }
+            }
+        }
+        fields
     }
 
     fn leaver(&self, send: &Op) -> Finding {
@@ -264,6 +307,41 @@ impl<'g, 'a> Left<'g, 'a> {
             message: "the answer waits here".to_owned(),
         });
     }
+}
+
+/// Whether a condition above a node asks for one of these fields, in its function or in one that is called
+/// above it.
+fn asks_before(scene: &Scene<'_>, below: Node, fields: &FxHashSet<Symbol>) -> bool {
+    let index = scene.cx.index();
+    let end = scene.span(below).start;
+    let asks = |file: &File, node: Node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let (StmtKind::If { cond: asked, .. } | StmtKind::Switch { tag: Some(asked), .. }) =
+            file.stmt(stmt).kind
+        else {
+            return false;
+        };
+        file.descendants(Node::Expr(asked)).any(|node| match node {
+            Node::Expr(expr) => match file.expr(expr).kind {
+                ExprKind::Selector { name, .. } => fields.contains(&name.name),
+                _ => false,
+            },
+            _ => false,
+        })
+    };
+    scene.nodes.iter().filter(|&&node| scene.span(node).start < end).any(|&node| {
+        let called = || {
+            let Node::Expr(call) = node else { return false };
+            let Callee::Func(called) = *scene.info.callee(call) else { return false };
+            if called.package != scene.cx.func.package {
+                return false;
+            }
+            let file = index.file_of(called);
+            let decl = Node::Decl(index.func(called).decl);
+            file.descendants(decl).any(|node| asks(file, node))
+        };
+        asks(scene.file, node) || called()
+    })
 }
 
 /// Whether a receive runs in another goroutine than a send: in another function, or in a literal

@@ -193,7 +193,23 @@ fn check_lock<'a>(
         PathEnd::Exit(..) => false,
         PathEnd::Step(step) => step != lock.at.step || lock.name == "Lock",
     })?;
-    Some(tell(scene, lock, release, path))
+    (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path))
+}
+
+/// Whether a function of the package that calls this one gives back the lock, which it does not take
+/// itself.
+fn caller_gives_back(scene: &Scene<'_>, lock: &Operation, release: &str) -> bool {
+    let Some((_, field)) = scene.selector(lock.base) else { return false };
+    let index = scene.cx.index();
+    let calls = format!("{}(", scene.name.name);
+    let takes = format!("{}.{}(", field.name, lock.name);
+    let gives = format!("{}.{release}(", field.name);
+    index.package(scene.cx.func.package).funcs.iter().any(|func| {
+        let file = index.file_of(func.id);
+        let text = file.source.slice(file.decl(func.decl).span);
+        let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
+        func.id != scene.cx.func && has(&calls) && has(&gives) && !has(&takes)
+    })
 }
 
 /// The locks whose unlocking method is handed on as a value, as in `return mu.Unlock`.

@@ -196,7 +196,8 @@ impl<'g, 'a> Group<'g, 'a> {
             }
             let cfg = &function.body(body).cfg;
             // Who counts down once for each piece of work may leave the rest to others.
-            let shares = self.dones.iter().any(|other| other.body != body);
+            let shares = self.dones.iter().any(|other| other.body != body)
+                || self.adds.iter().any(|(add, _)| add.body == body);
             if shares && cfg.reaches(done.step, done.step) {
                 continue;
             }
@@ -340,10 +341,11 @@ impl Walk for Unused<'_, '_, '_> {
 
     fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
         let at = At { body: self.body, step };
-        if step == self.from || self.group.waits.contains(&at) {
+        let waits = self.group.waits.contains(&at);
+        if step == self.from || waits && !self.is_deferred(step) {
             return Passing::Found;
         }
-        if self.group.uses_at(at) {
+        if !waits && self.group.uses_at(at) {
             return Passing::Drop;
         }
         let mut decided = decided.clone();
@@ -363,11 +365,17 @@ impl Walk for Unused<'_, '_, '_> {
     }
 
     fn exit(&mut self, _: &Decided, _: Exit) -> bool {
-        false
+        let here = self.group.waits.iter().filter(|wait| wait.body == self.body);
+        here.clone().any(|wait| self.is_deferred(wait.step))
     }
 }
 
 impl Unused<'_, '_, '_> {
+    fn is_deferred(&self, step: StepId) -> bool {
+        let cfg = &self.group.read.function.body(self.body).cfg;
+        matches!(cfg.step(step), Step::Defer(_))
+    }
+
     /// Whether the loop that ends stands around the `Add`, so that it had this turn.
     fn passed_turn(&self, edge: &Edge) -> bool {
         let EdgeKind::Done(stmt) = edge.kind else { return true };

@@ -112,8 +112,11 @@ fn check_group<'a>(
             continue;
         }
         for held in held_around(groups, scenes, locks, wait).unwrap_or_default() {
-            // Of a caller that is far away nobody knows how much room it leaves.
-            if held.caller.is_some() && wait.act == Act::Send && !unbuffered {
+            // Of a caller that is far away nobody knows how much room it leaves, nor of who has a lock
+            // that is not for the channel.
+            let apart = held.caller.is_some()
+                || !of_same_value(&groups.scenes[wait.scene], wait, &held.lock);
+            if apart && wait.act == Act::Send && !unbuffered {
                 continue;
             }
             let needs = |op: &&Op| match wait.act {
@@ -144,6 +147,15 @@ fn check_group<'a>(
             break;
         }
     }
+}
+
+/// Whether a lock and a channel are fields of the same value, as the code writes them.
+fn of_same_value(scene: &Scene<'_>, op: &Op, lock: &Taken) -> bool {
+    let Some((owner, _)) = scene.selector(op.channel) else { return true };
+    let Some((locked, _)) = scene.method_call(lock.call) else { return false };
+    let holder = scene.selector(locked).map_or(locked, |(base, _)| base);
+    let owner = scene.text(owner);
+    owner == scene.text(holder) || owner == scene.text(locked)
 }
 
 /// Where a goroutine takes the lock before it sends or closes.

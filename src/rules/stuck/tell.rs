@@ -1,6 +1,7 @@
 //! From a stuck state to a finding: what happens to whom, in the user's names, in order of time.
 
 use memchr::memmem;
+use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::explore::{Action, Goroutine, Kind, Misuse, ResourceKind, Site, Stuck, WaitsFor};
@@ -277,7 +278,9 @@ impl Story<'_> {
             || brief
             || self.asks_twice(stuck)
             || self.asks_own_count(stuck)
-            || self.is_idle(stuck);
+            || self.is_idle(stuck)
+            // How often a loop counts down is decided by what is not known.
+            || stuck.kind == Kind::Misuse(Misuse::NegativeCounter) && self.loops(centre.at) > 0;
         if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
         }
@@ -348,10 +351,30 @@ impl Story<'_> {
         stuck.goroutines.iter().all(|goroutine| {
             let only_receives = match self.select(goroutine.at) {
                 Some(cases) => cases.len() > 1 && cases.iter().all(|case| !case.send),
-                None => false,
+                // In a loop that asks for work, in one that does it.
+                None => {
+                    self.test
+                        && goroutine.waits_for == WaitsFor::Condition
+                        && self.loops(goroutine.at) > 1
+                }
             };
             goroutine.number != 0 && only_receives
         })
+    }
+
+    /// How many loops of its function an instruction lies in.
+    fn loops(&self, site: Site) -> usize {
+        let code = &self.program.func(site.func).code;
+        let back = |(at, op): (usize, &Op)| match *op {
+            Op::Jump(target) | Op::Branch { target, .. }
+                if target <= site.pc && at >= site.pc as usize =>
+            {
+                Some(target)
+            }
+            _ => None,
+        };
+        let heads: FxHashSet<u32> = code.iter().enumerate().filter_map(back).collect();
+        heads.len()
     }
 
     fn select(&self, site: Site) -> Option<&[SelectCase]> {
