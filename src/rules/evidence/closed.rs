@@ -127,12 +127,13 @@ fn may_recover(groups: &Groups<'_>, send: &Op) -> bool {
 
 /// Whether it is the variable that holds the new channel that is closed.
 fn is_made(groups: &Groups<'_>, make: &Op, close: &Op) -> bool {
+    if close.scene != make.scene {
+        return false;
+    }
     let scene = &groups.scenes[make.scene];
     let targets = scene.parent(make.node).and_then(|around| scene.assignment(around));
     let closed = scene.local(close.channel);
-    close.scene == make.scene
-        && closed.is_some()
-        && targets.is_some_and(|(targets, _)| targets.contains(&closed))
+    closed.is_some() && targets.is_some_and(|(targets, _)| targets.contains(&closed))
 }
 
 /// Whether the close can come before the answer.
