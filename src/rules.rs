@@ -65,13 +65,13 @@ mod writer_outlives_handler;
 
 use crate::catalog::{Catalog, Versions};
 use crate::diagnostic::Finding;
-use crate::index::{BodyInfo, Func, FuncId, Index};
+use crate::index::{BodyInfo, Callee, Func, FuncId, Index};
 use crate::project::PackageId;
 use crate::source::{Location, Span};
 use crate::summary::Summaries;
-use crate::syntax::{File, Symbol};
+use crate::syntax::{ExprKind, File, Node, Symbol};
 use evidence::Evidence;
-use memo::Memo;
+use memo::{Memo, Uses};
 use page::Page;
 
 /// All rules, sorted by id.
@@ -222,6 +222,37 @@ impl<'a> PackageCx<'a> {
     /// Says that from a function more functions of dependencies are within reach than were read.
     pub fn cut_at(&self, func: FuncId) {
         self.asked.insert_cut(self.index.name_of(func));
+    }
+
+    /// Where the functions of the package are named and called in it.
+    fn uses(&self) -> Arc<Uses> {
+        self.memo.uses(self.package, || {
+            let mut uses = Uses::default();
+            for func in &self.index.package(self.package).funcs {
+                let (file, info) = (self.index.file_of(func.id), self.index.body(func.id));
+                let is_of_tests = scene::serves_tests(self.index, func.id);
+                for node in file.descendants(Node::Decl(func.decl)) {
+                    let Node::Expr(expr) = node else { continue };
+                    if let Some(named) = self.index.func_named(info, expr) {
+                        uses.named.entry(named).or_default().push((func.id, expr));
+                    }
+                    if is_of_tests || !matches!(file.expr(expr).kind, ExprKind::Call { .. }) {
+                        continue;
+                    }
+                    match info.callee(expr) {
+                        Callee::Func(callee) => {
+                            uses.calls.entry(*callee).or_default().push((func.id, expr));
+                        }
+                        Callee::InterfaceMethod(selection) => {
+                            let calls = uses.through_interfaces.entry(selection.name).or_default();
+                            calls.push((func.id, expr));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            uses
+        })
     }
 
     /// The functions whose bodies the forms of evidence ask for, whichever of them runs first.

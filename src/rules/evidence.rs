@@ -159,17 +159,16 @@ fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
     }
     let Some(depth) = depth.checked_sub(1) else { return false };
     let mut called = false;
-    for func in &cx.index().package(cx.package.package).funcs {
-        let caller = FunctionCx { func: func.id, ..*cx };
-        if func.id == cx.func || !holds_any(&caller, &[name]) {
+    let uses = cx.package.uses();
+    let named = uses.named.get(&cx.func).map_or(&[][..], Vec::as_slice);
+    for of_caller in named.chunk_by(|(one, _), (other, _)| one == other) {
+        let caller = FunctionCx { func: of_caller[0].0, ..*cx };
+        if caller.func == cx.func {
             continue;
         }
         let Some(scene) = Scene::new(caller) else { return false };
-        for &node in scene.nodes.iter() {
-            let Node::Expr(expr) = node else { continue };
-            if cx.index().func_named(scene.info, expr) != Some(cx.func) {
-                continue;
-            }
+        for &(_, expr) in of_caller {
+            let node = Node::Expr(expr);
             let direct = match scene.parent(node) {
                 Some(Node::Expr(call)) => {
                     matches!(scene.info.callee(call), Callee::Func(func) if *func == cx.func)

@@ -8,12 +8,30 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::meter;
 use crate::index::FuncId;
+use crate::project::PackageId;
 use crate::rules::evidence::{Channels, Locks};
 use crate::rules::{chain, locked};
-use crate::syntax::{Node, Parents};
+use crate::syntax::{ExprId, Node, Parents, Symbol};
 
 /// The nodes of a declaration in order of source, and what stands around each.
 pub type Tree = (Arc<[Node]>, Arc<Parents>);
+
+/// By name the declarations of a package in which something is kept under it, by their places among
+/// [`Package::declarations`](crate::index::Package::declarations).
+pub type Kept = FxHashMap<Symbol, Vec<u32>>;
+
+/// Where functions are named and called.
+#[derive(Default)]
+pub struct Uses {
+    /// By function the expressions that name it, in order of the functions that they stand in.
+    pub named: FxHashMap<FuncId, Vec<(FuncId, ExprId)>>,
+    /// By function its calls by name, those in tests left out.
+    pub calls: FxHashMap<FuncId, Vec<(FuncId, ExprId)>>,
+    /// The calls of an interface's methods by name, those in tests left out.
+    pub through_interfaces: FxHashMap<Symbol, Vec<(FuncId, ExprId)>>,
+}
+
+type OfPackages<T> = FxHashMap<PackageId, Arc<T>>;
 
 /// What was worked out.
 #[derive(Default)]
@@ -22,6 +40,8 @@ pub struct Memo {
     channels: Mutex<Option<Arc<Channels>>>,
     locks: Mutex<Option<Arc<Locks>>>,
     chains: Mutex<FxHashMap<FuncId, chain::WithFacts>>,
+    uses: Mutex<OfPackages<Uses>>,
+    kept: Mutex<OfPackages<Kept>>,
 }
 
 impl Memo {
@@ -45,6 +65,16 @@ impl Memo {
         once(&self.locks, make)
     }
 
+    /// Where functions are named and called in this package or another.
+    pub(super) fn uses(&self, package: PackageId, make: impl FnOnce() -> Uses) -> Arc<Uses> {
+        once_for(&self.uses, package, make)
+    }
+
+    /// What is kept under which names in this package or another.
+    pub(super) fn kept(&self, package: PackageId, make: impl FnOnce() -> Kept) -> Arc<Kept> {
+        once_for(&self.kept, package, make)
+    }
+
     /// The chains of filters that a function builds.
     pub(super) fn chains(
         &self,
@@ -65,7 +95,23 @@ impl Memo {
         *locked(&self.channels) = None;
         *locked(&self.locks) = None;
         locked(&self.chains).clear();
+        locked(&self.uses).clear();
+        locked(&self.kept).clear();
     }
+}
+
+/// What is known of a package, or is made now.
+fn once_for<T>(
+    known: &Mutex<OfPackages<T>>,
+    package: PackageId,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
+    if let Some(known) = locked(known).get(&package) {
+        return Arc::clone(known);
+    }
+    let made = Arc::new(meter::apart(make));
+    locked(known).insert(package, Arc::clone(&made));
+    made
 }
 
 /// What is known, or is made now.

@@ -4,12 +4,12 @@
 use crate::catalog::{Base, End, Resource};
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::Step;
-use crate::index::{Builtin, Callee};
+use crate::index::{BodyInfo, Builtin, Callee};
 use crate::rules::scene::holds_any;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{At, Function, Root, facts};
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{ExprId, ExprKind, File, Node};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -21,13 +21,21 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if !holds_any(cx, &["make("]) {
         return;
     }
+    let (file, info): (&File, &BodyInfo) = (cx.file(), cx.body());
+    let registers = |node| match node {
+        Node::Expr(call) => registered(cx, file, info, call).is_some(),
+        _ => false,
+    };
+    if !file.descendants(Node::Decl(cx.declared().decl)).any(registers) {
+        return;
+    }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     let function = &read.function;
     for body in function.bodies() {
         let cfg = &function.body(body).cfg;
         for step in cfg.steps() {
             let Step::Call(call) = cfg.step(step) else { continue };
-            let Some(channel) = registered(cx, function, call) else { continue };
+            let Some(channel) = registered(cx, file, info, call) else { continue };
             let channel = function.file.unparen(channel);
             let places = function.places(At { body, step }, channel);
             let Some(Root::Made(made)) = places.only().map(|place| place.root) else { continue };
@@ -40,17 +48,15 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// The channel that a call registers for signals: what the catalog calls a signal channel.
-fn registered(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<ExprId> {
-    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+fn registered(cx: &FunctionCx<'_>, file: &File, info: &BodyInfo, call: ExprId) -> Option<ExprId> {
+    let ExprKind::Call { args, .. } = &file.expr(call).kind else { return None };
+    let known = facts(cx.catalog(), cx.index(), info.callee(call));
     let is_function = |end: &End| matches!(end, End::Function(_));
     let fact = known
         .all_in_force::<Resource>(cx.versions())
         .find(|fact| &*fact.what == "signal channel" && fact.ends.iter().all(is_function))?;
     let Base::Param(index) = fact.place.base else { return None };
-    match &function.file.expr(call).kind {
-        ExprKind::Call { args, .. } => args.get(index as usize).copied(),
-        _ => None,
-    }
+    args.get(index as usize).copied()
 }
 
 /// Whether `made` is `make(chan T)`, or has a capacity of 0.

@@ -2,8 +2,9 @@
 //! peer on the same machine.
 
 use crate::catalog::{self, Base, Blocking};
-use crate::index::{Def, ObjectKind};
+use crate::index::{Def, ObjectKind, Package};
 use crate::rules::FunctionCx;
+use crate::rules::memo::Kept;
 use crate::summary::{Function, Place, Root, facts};
 use crate::syntax::{DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp};
 
@@ -13,10 +14,10 @@ use crate::syntax::{DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, S
 pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixed: bool) -> bool {
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else {
-        return has_timeout(function, call);
+        return has_timeout(cx, function, call);
     };
     let is_bound =
-        blocking.timeout.as_ref().is_some_and(|place| is_given(function, call, place, fixed));
+        blocking.timeout.as_ref().is_some_and(|place| is_given(cx, function, call, place, fixed));
     is_bound
         || blocking.short
         || is_own_address(function, call)
@@ -44,11 +45,17 @@ pub fn is_bounded_before(function: &Function<'_>, call: ExprId, methods: &[Box<s
 }
 
 /// Whether something stands at the place of a bound: an argument, or a field of what is given.
-fn is_given(function: &Function<'_>, call: ExprId, place: &catalog::Place, fixed: bool) -> bool {
+fn is_given(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+    place: &catalog::Place,
+    fixed: bool,
+) -> bool {
     let Some(operand) = operand(function, call, place.base) else { return false };
     match &place.field {
         None => is_fixed(function, operand),
-        Some(field) => has_field(function, call, operand, fixed, &|name| *name == **field),
+        Some(field) => has_field(cx, function, call, operand, fixed, &|name| *name == **field),
     }
 }
 
@@ -80,9 +87,9 @@ fn is_plain(file: &File, duration: ExprId) -> bool {
 }
 
 /// Whether the receiver has a field that is called a timeout, and it is given a value.
-fn has_timeout(function: &Function<'_>, call: ExprId) -> bool {
+fn has_timeout(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
     operand(function, call, Base::Receiver).is_some_and(|receiver| {
-        has_field(function, call, receiver, false, &|name| name.ends_with("Timeout"))
+        has_field(cx, function, call, receiver, false, &|name| name.ends_with("Timeout"))
     })
 }
 
@@ -90,6 +97,7 @@ fn has_timeout(function: &Function<'_>, call: ExprId) -> bool {
 /// where the package makes what it keeps in the variable or field that the operand comes from. If
 /// `fixed`, what it is made with has to be fixed there: what comes from elsewhere may be long.
 fn has_field(
+    cx: &FunctionCx<'_>,
     function: &Function<'_>,
     call: ExprId,
     operand: ExprId,
@@ -106,7 +114,7 @@ fn has_field(
         return field_of(function.file, made, is_field)
             .is_some_and(|value| !fixed || is_fixed(function, value));
     }
-    kept_in(function, place).is_some_and(|name| is_made_with(function, name, fixed, is_field))
+    kept_in(function, place).is_some_and(|name| is_made_with(cx, function, name, fixed, is_field))
 }
 
 /// Whether a field of a variable is assigned above a call.
@@ -171,6 +179,7 @@ fn kept_under(file: &File, expr: ExprId) -> Option<Symbol> {
 
 /// Whether the package makes what it keeps under a name with such a field.
 fn is_made_with(
+    cx: &FunctionCx<'_>,
     function: &Function<'_>,
     name: Symbol,
     fixed: bool,
@@ -181,11 +190,31 @@ fn is_made_with(
         value.is_some_and(|value| !fixed || is_plain(file, value))
     };
     let package = function.index.package(function.id.package);
-    package.declarations().any(|(file, decl)| {
+    let kept = cx.package.memo.kept(package.id, || kept_in_package(package));
+    let Some(places) = kept.get(&name) else { return false };
+    let declarations = package.declarations().zip(0..);
+    let mut there = declarations.filter(|(_, place)| places.binary_search(place).is_ok());
+    there.any(|((file, decl), _)| {
         file.descendants(Node::Decl(decl)).any(|node| {
             kept_by(file, node).any(|(under, value)| under == name && is_bound(file, value))
         })
     })
+}
+
+/// In which declarations of a package something is kept, by the names under which it is.
+fn kept_in_package(package: &Package) -> Kept {
+    let mut all = Kept::default();
+    for ((file, decl), place) in package.declarations().zip(0..) {
+        for node in file.descendants(Node::Decl(decl)) {
+            for (name, _) in kept_by(file, node) {
+                let places = all.entry(name).or_default();
+                if places.last() != Some(&place) {
+                    places.push(place);
+                }
+            }
+        }
+    }
+    all
 }
 
 /// What a node stores, and under which names.

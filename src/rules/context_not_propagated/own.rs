@@ -5,7 +5,6 @@ use crate::catalog::{Callback, Called, Context, ContextRole, TypeRole, TypeRoles
 use crate::flow::Step;
 use crate::index::{Callee, Def, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::scene::serves_tests;
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, ContextRoot, Function, Place, Read, Root, facts, named};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
@@ -135,35 +134,25 @@ const MAX_CALLERS: u32 = 4;
 /// Whether somebody may end this parameter of the declared function, a context: nobody in its
 /// package calls it, or some caller gives it a context that was given to that and may be ended.
 fn may_end(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
-    let package = cx.index().package(cx.package.package);
-    let name = cx.declared().name;
+    let uses = cx.package.uses();
+    let by_name = uses.calls.get(&cx.func).into_iter().flatten();
+    let declared = cx.declared();
+    let others =
+        uses.through_interfaces.get(&declared.name).filter(|_| declared.receiver.is_some());
     let mut called = false;
-    for func in &package.funcs {
-        let file = cx.index().file_of(func.id);
-        if serves_tests(cx.index(), func.id) {
+    for &(caller, call) in by_name.chain(others.into_iter().flatten()) {
+        let ExprKind::Call { ref args, .. } = cx.index().file_of(caller).expr(call).kind else {
             continue;
-        }
-        let info = cx.index().body(func.id);
-        for node in file.descendants(Node::Decl(func.decl)) {
-            let Node::Expr(call) = node else { continue };
-            let calls = match info.callee(call) {
-                Callee::Func(callee) => *callee == cx.func,
-                Callee::InterfaceMethod(selection) => {
-                    selection.name == name && cx.declared().receiver.is_some()
-                }
-                _ => false,
-            };
-            let ExprKind::Call { ref args, .. } = file.expr(call).kind else { continue };
-            let (true, Some(&arg)) = (calls, args.get(index as usize)) else { continue };
-            called = true;
-            let caller = FunctionCx { package: cx.package, func: func.id };
-            let given = cx.summaries().read(func.id).is_some_and(|read| {
-                let at = read.function.at_call(call);
-                at.is_none_or(|at| is_given(&caller, &read.function, (at, arg), depth))
-            });
-            if given {
-                return true;
-            }
+        };
+        let Some(&arg) = args.get(index as usize) else { continue };
+        called = true;
+        let given = cx.summaries().read(caller).is_some_and(|read| {
+            let at = read.function.at_call(call);
+            let caller = FunctionCx { package: cx.package, func: caller };
+            at.is_none_or(|at| is_given(&caller, &read.function, (at, arg), depth))
+        });
+        if given {
+            return true;
         }
     }
     !called

@@ -11,10 +11,10 @@ use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{Channel, Deed, Made, made_channels, received_from};
 use crate::rules::evidence::{ends_process, first_line};
-use crate::rules::scene::{Scene, is_beside_tests};
+use crate::rules::scene::{Scene, holds_any, is_beside_tests};
 use crate::source::Span;
 use crate::summary::{At, BodyId};
-use crate::syntax::Node;
+use crate::syntax::{ExprKind, Node};
 
 /// Reports the goroutines that range for ever.
 pub(super) fn ranges(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -27,6 +27,14 @@ pub(super) fn receives(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn each(scene: &Scene<'_>, ranges: bool, findings: &mut Vec<Finding>) {
+    let is_literal = |&node: &Node| match node {
+        Node::Expr(expr) => matches!(scene.file.expr(expr).kind, ExprKind::FuncLit(_)),
+        _ => false,
+    };
+    // The maker closes the channel on one way, and a literal of it receives.
+    if !holds_any(&scene.cx, &["close"]) || !scene.nodes.iter().any(is_literal) {
+        return;
+    }
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
     for made in made_channels(scene, &read) {
         let Some(channel) = Channel::of(scene, &read, made.local) else { continue };
