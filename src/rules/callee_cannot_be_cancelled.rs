@@ -146,8 +146,7 @@ fn runs_with_context(look: Look<'_, '_>, function: &Function<'_>, call: ExprId) 
 }
 
 fn argument(function: &Function<'_>, call: ExprId, param: u32) -> Option<ExprId> {
-    let args = function.args(call);
-    args.get(param as usize).copied()
+    function.args(call).get(param as usize).copied()
 }
 
 fn why(stay: &Stay) -> String {

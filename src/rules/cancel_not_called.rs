@@ -151,9 +151,7 @@ fn check_made(
 /// whose own cancel function is called or in other hands.
 fn is_covered(cx: &FunctionCx<'_>, read: &Read<'_>, made: &Made) -> bool {
     let function = &read.function;
-    let origin = function.file.expr(made.call);
-    let ExprKind::Call { ref args, .. } = origin.kind else { return true };
-    let Some(&parent) = args.first() else { return true };
+    let Some(&parent) = function.args(made.call).first() else { return true };
     let origin = cx.summaries().context(function, made.at, parent);
     origin.derivations.iter().any(|&derived| {
         let Some(result) = with_cancel(cx, function, derived).and_then(|fact| fact.cancel) else {
@@ -266,8 +264,7 @@ fn is_made_once(function: &Function<'_>, parents: &Parents, made: &Made) -> bool
 /// used it, so that nobody waits on it and nothing keeps it.
 fn nobody_has_it(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) -> bool {
     let file = function.file;
-    let ExprKind::Call { ref args, .. } = file.expr(made.call).kind else { return false };
-    let fresh = args.first().is_some_and(|&parent| {
+    let fresh = function.args(made.call).first().is_some_and(|&parent| {
         let origin = cx.summaries().context(function, made.at, parent);
         origin.is_fresh() && !origin.deadline
     });

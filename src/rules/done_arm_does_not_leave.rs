@@ -183,7 +183,7 @@ fn over(cx: &FunctionCx<'_>, function: &Function<'_>, select: At, channel: ExprI
     let file = function.file;
     let channel = file.unparen(channel);
     let variables: Vec<LocalId> = base_variable(function, channel).into_iter().collect();
-    if let Some(context) = done_of(function, channel) {
+    if let Some(context) = function.done_of(channel) {
         let told = format!("`{}` is done", function.text(context));
         return Some(Over { told, variables });
     }
@@ -191,7 +191,7 @@ fn over(cx: &FunctionCx<'_>, function: &Function<'_>, select: At, channel: ExprI
     if let Some(place) = places.only()
         && let Root::Call(call, 0) = place.root
         && place.path.is_empty()
-        && let Some(context) = done_of(function, call)
+        && let Some(context) = function.done_of(call)
     {
         let told = format!("`{}` is done", function.text(context));
         return Some(Over { told, variables });
@@ -200,16 +200,6 @@ fn over(cx: &FunctionCx<'_>, function: &Function<'_>, select: At, channel: ExprI
         return None;
     }
     Some(Over { told: format!("`{}` is closed", function.text(channel)), variables })
-}
-
-/// The context `ctx` of a call `ctx.Done()`.
-fn done_of(function: &Function<'_>, call: ExprId) -> Option<ExprId> {
-    let file = function.file;
-    let ExprKind::Call { callee, .. } = file.expr(file.unparen(call)).kind else { return None };
-    let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-        return None;
-    };
-    (name.name.as_str() == "Done" && function.info.type_of(base).is_context()).then_some(base)
 }
 
 /// Whether nothing is ever sent on the channel variable or field `channel`, it is closed

@@ -257,10 +257,6 @@ fn element(
 /// Whether the context that a call is made with is one that this function can cancel, so that the
 /// thing ends with it.
 pub fn ends_with_context(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> bool {
-    let args = |call: ExprId| match &function.file.expr(call).kind {
-        ExprKind::Call { args, .. } => &args[..],
-        _ => &[],
-    };
     let cancelled = |at: At, context: ExprId| {
         let origin = cx.summaries().context(function, at, context);
         origin.derivations.iter().any(|&call| {
@@ -271,13 +267,14 @@ pub fn ends_with_context(cx: &FunctionCx<'_>, function: &Function<'_>, held: &He
     };
     match held.fact.context {
         Some(Carrier::Param(index)) => {
-            args(held.call).get(index as usize).is_some_and(|&given| cancelled(held.at, given))
+            let given = function.args(held.call).get(index as usize);
+            given.is_some_and(|&given| cancelled(held.at, given))
         }
         Some(Carrier::Request(index)) => request(function, held, index).any(|made| {
             let at = function.at_call(made);
-            let contexts =
-                args(made).iter().filter(|&&arg| function.info.type_of(arg).is_context());
-            at.is_some_and(|at| contexts.into_iter().any(|&context| cancelled(at, context)))
+            let args = function.args(made).iter();
+            let mut contexts = args.filter(|&&arg| function.info.type_of(arg).is_context());
+            at.is_some_and(|at| contexts.any(|&context| cancelled(at, context)))
         }),
         _ => false,
     }
@@ -289,11 +286,8 @@ pub fn request<'h>(
     held: &'h Held<'_>,
     index: u32,
 ) -> impl Iterator<Item = ExprId> + 'h {
-    let given = match &function.file.expr(held.call).kind {
-        ExprKind::Call { args, .. } => args.get(index as usize).copied(),
-        _ => None,
-    };
-    let places = given.map(|given| function.places(held.at, given).list).unwrap_or_default();
+    let given = function.args(held.call).get(index as usize);
+    let places = given.map(|&given| function.places(held.at, given).list).unwrap_or_default();
     places.into_iter().filter_map(|place| match place.root {
         Root::Call(call, 0) => Some(call),
         _ => None,

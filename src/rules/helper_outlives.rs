@@ -128,12 +128,8 @@ fn foreign_end(scene: &Scene<'_>, read: &Read<'_>, at: At, received: ExprId) -> 
     let function = &read.function;
     let file = function.file;
     let received = file.unparen(received);
-    if let ExprKind::Call { callee, .. } = file.expr(received).kind
-        && let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind
-        && name.name.as_str() == "Done"
-        && function.info.type_of(base).is_context()
-    {
-        let origin = scene.cx.summaries().context(function, at, base);
+    if let Some(context) = function.done_of(received) {
+        let origin = scene.cx.summaries().context(function, at, context);
         let [ContextRoot::Place(place)] = &origin.roots[..] else { return None };
         let ends_here = origin.derivations.iter().any(|&call| {
             let known = facts(scene.cx.catalog(), function.index, function.info.callee(call));

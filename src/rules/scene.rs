@@ -326,10 +326,7 @@ impl<'a> Scene<'a> {
 
     /// The arguments of a call.
     pub fn args(&self, call: ExprId) -> &'a [ExprId] {
-        match &self.file.expr(call).kind {
-            ExprKind::Call { args, .. } => args,
-            _ => &[],
-        }
+        self.file.args(call)
     }
 
     /// Whether an expression is `nil`.

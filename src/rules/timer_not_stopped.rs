@@ -13,7 +13,7 @@ use crate::rules::held::{self, Held, Way};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{At, Function, Read};
-use crate::syntax::{ExprKind, Node, StmtKind};
+use crate::syntax::{Node, StmtKind};
 
 /// The rule.
 pub const RULE: Rule =
@@ -84,10 +84,7 @@ fn language(cx: &FunctionCx<'_>) -> Option<GoVersion> {
 
 /// Whether what fires is a function, which runs after the function has gone.
 fn calls_back(function: &Function<'_>, held: &Held<'_>) -> bool {
-    match &function.file.expr(held.call).kind {
-        ExprKind::Call { args, .. } => args.len() == 2,
-        _ => false,
-    }
+    function.args(held.call).len() == 2
 }
 
 /// Whether a timer is made in a loop, so that those of many turns can be there at once.

@@ -189,10 +189,14 @@ impl<'a> Function<'a> {
 
     /// The arguments of a call; none of another expression.
     pub fn args(&self, call: ExprId) -> &'a [ExprId] {
-        match &self.file.expr(call).kind {
-            ExprKind::Call { args, .. } => args,
-            _ => &[],
-        }
+        self.file.args(call)
+    }
+
+    /// The context of a call `ctx.Done()`.
+    pub fn done_of(&self, call: ExprId) -> Option<ExprId> {
+        let (context, name) = self.file.method_call(call)?;
+        let is_done = name.name.as_str() == "Done" && self.info.type_of(context).is_context();
+        is_done.then_some(context)
     }
 
     /// The local variable that an identifier stands for.

@@ -8,11 +8,11 @@ use crate::catalog;
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::Type;
 use crate::summary::effect::{Act, Mode};
-use crate::summary::function::{At, BodyId, Function};
+use crate::summary::function::{At, BodyId};
 use crate::summary::place::{Place, Root};
 use crate::summary::spawns::Spawn;
 use crate::summary::{Read, What};
-use crate::syntax::{ChanDir, ExprId, ExprKind, StmtId, StmtKind};
+use crate::syntax::{ChanDir, ExprId, StmtId, StmtKind};
 
 impl Read<'_> {
     /// The shortest way from a `go` statement to each exit, and to each step that is `wanted`, on
@@ -82,7 +82,7 @@ impl Read<'_> {
         !places.unknown
             && !places.list.is_empty()
             && places.list.iter().all(|place| match place.root {
-                Root::Call(call, 0) if done_of_context(function, call) => !self.cancels(spawn),
+                Root::Call(call, 0) if function.done_of(call).is_some() => !self.cancels(spawn),
                 Root::Receiver | Root::Param(_) | Root::LiteralParam(..) | Root::Global(_) => {
                     !signals.contains(place)
                 }
@@ -103,16 +103,6 @@ impl Read<'_> {
             })
         })
     }
-}
-
-/// Whether a call is `ctx.Done()`.
-fn done_of_context(function: &Function<'_>, call: ExprId) -> bool {
-    let file = function.file;
-    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
-    let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-        return false;
-    };
-    name.name.as_str() == "Done" && function.info.type_of(base).is_context()
 }
 
 struct GiveUp<'w, 'a> {

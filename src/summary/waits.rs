@@ -189,13 +189,7 @@ impl Finder<'_, '_> {
     /// Whether a receive looks at the end of a context that has a deadline.
     fn has_deadline(&self, at: At, channel: ExprId) -> bool {
         let function = self.function;
-        let file = function.file;
-        let ExprKind::Call { callee, .. } = file.expr(file.unparen(channel)).kind else {
-            return false;
-        };
-        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-            return false;
-        };
+        let Some((base, name)) = function.file.method_call(channel) else { return false };
         name.name.as_str() == "Done" && context::origin(function, self.around, at, base).deadline
     }
 
@@ -204,8 +198,7 @@ impl Finder<'_, '_> {
         let function = self.function;
         let file = function.file;
         let inner = file.unparen(channel);
-        if let ExprKind::Call { callee, .. } = file.expr(inner).kind
-            && let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind
+        if let Some((base, name)) = file.method_call(inner)
             && name.name.as_str() == "Done"
         {
             return context::origin(function, self.around, at, base).places();
@@ -218,8 +211,7 @@ impl Finder<'_, '_> {
             // `done := ctx.Done()` stands for the context.
             if let Root::Call(call, 0) = place.root
                 && let Some(made) = function.at_call(call)
-                && let ExprKind::Call { callee, .. } = file.expr(call).kind
-                && let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind
+                && let Some((base, name)) = file.method_call(call)
                 && name.name.as_str() == "Done"
                 && let Some(context) = context::origin(function, self.around, made, base).only()
             {

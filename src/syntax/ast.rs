@@ -725,6 +725,14 @@ impl File {
         id
     }
 
+    /// The arguments of a call; none for anything else.
+    pub fn args(&self, call: ExprId) -> &[ExprId] {
+        match &self.expr(call).kind {
+            ExprKind::Call { args, .. } => args,
+            _ => &[],
+        }
+    }
+
     /// `x` and `name` of a call `x.name(...)`.
     pub fn method_call(&self, id: ExprId) -> Option<(ExprId, Ident)> {
         let ExprKind::Call { callee, .. } = self.expr(self.unparen(id)).kind else { return None };

@@ -11,7 +11,7 @@ use crate::rules::held::{self, Held, Lost, Way};
 use crate::rules::recurrence::{self, Runs};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root, Source};
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::syntax::{ExprId, Node};
 
 /// The first return that leaves the whole behind.
 pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>, made: &Made) -> Option<Finding> {
@@ -128,10 +128,6 @@ fn failed(function: &Function<'_>, body: BodyId, left: Span) -> Option<ExprId> {
 
 /// Whether an expression is the `Done` channel of a context.
 fn is_done_of(function: &Function<'_>, at: At, expr: ExprId, context: &Place) -> bool {
-    let file = function.file;
-    let ExprKind::Call { callee, .. } = file.expr(file.unparen(expr)).kind else { return false };
-    let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-        return false;
-    };
+    let Some((base, name)) = function.file.method_call(expr) else { return false };
     name.name.as_str() == "Done" && function.places(at, base).may_be(context)
 }

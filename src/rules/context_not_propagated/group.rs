@@ -33,8 +33,8 @@ fn is(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, op: Op) -> boo
 fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Option<Finding> {
     let function = &read.function;
     let file = function.file;
-    let ExprKind::Call { ref args, .. } = file.expr(made).kind else { return None };
-    let outer = cx.summaries().context(function, at, *args.first()?).only()?;
+    let given = *function.args(made).first()?;
+    let outer = cx.summaries().context(function, at, given).only()?;
     let [group_name, thrown] = stored(function, made)?;
     if purpose::is_explained(function, &[thrown]) {
         return None;
@@ -64,7 +64,7 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
     if started.len() < 2 && !again {
         return None;
     }
-    let context = function.text(*args.first()?);
+    let context = function.text(given);
     if !is_thrown {
         return Some(wrong_context(cx, function, waits, &context, thrown));
     }
@@ -162,13 +162,8 @@ fn asks_outer(
     for step in function.body(body).cfg.steps() {
         let at = At { body, step };
         let Step::Call(call) = function.step(at) else { continue };
-        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { continue };
-        let callee = function.file.unparen(callee);
-        let ExprKind::Selector { base, name } = function.file.expr(callee).kind else { continue };
-        if name.name.as_str() != "Done" || !function.info.type_of(base).is_context() {
-            continue;
-        }
-        let origin = cx.summaries().context(function, at, base);
+        let Some(context) = function.done_of(call) else { continue };
+        let origin = cx.summaries().context(function, at, context);
         if origin.only().as_ref() == Some(outer) && !origin.derivations.contains(&made) {
             return Some(call);
         }

@@ -141,9 +141,7 @@ fn may_end(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
         uses.through_interfaces.get(&declared.name).filter(|_| declared.receiver.is_some());
     let mut called = false;
     for &(caller, call) in by_name.chain(others.into_iter().flatten()) {
-        let ExprKind::Call { ref args, .. } = cx.index().file_of(caller).expr(call).kind else {
-            continue;
-        };
+        let args = cx.index().file_of(caller).args(call);
         let Some(&arg) = args.get(index as usize) else { continue };
         called = true;
         let given = cx.summaries().read(caller).is_some_and(|read| {

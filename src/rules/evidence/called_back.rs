@@ -23,8 +23,7 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
-    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
-    let (Some(make), None) = (makes.next(), makes.next()) else { return None };
+    let make = group.only_make()?;
     let scene = &groups.scenes[make.scene];
     let alone = make.act == Act::Make(Some(0))
         && group.ops.iter().all(|op| op.scene == make.scene)

@@ -84,8 +84,7 @@ fn registered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding>
 
 /// The answer comes late.
 fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
-    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
-    let (Some(make), None) = (makes.next(), makes.next()) else { return None };
+    let make = group.only_make()?;
     let mut receives =
         group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range)).peekable();
     receives.peek()?;
@@ -201,20 +200,31 @@ fn outlived(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
         "`{name}` is closed while a goroutine of `{}` may still send on it, which panics",
         sender.name.name
     );
+    let started = "the goroutine starts here, and nobody waits for it";
+    Some(told(groups, close, send, message, (starter, node, started)))
+}
+
+/// What is told of a sender that something lets run on: `started` is where, and how.
+fn told(
+    groups: &Groups<'_>,
+    close: &Op,
+    send: &Op,
+    message: String,
+    (starter, node, started): (&Scene<'_>, Node, &str),
+) -> Finding {
     let mut finding = finding(groups, close, message);
     finding.labels.push(Label {
         location: starter.cx.location(first_line(starter, starter.span(node))),
         role: Role::Started,
-        message: "the goroutine starts here, and nobody waits for it".to_owned(),
+        message: started.to_owned(),
     });
     label(groups, &mut finding, send, Role::Context, "it sends here".to_owned());
-    Some(finding)
+    finding
 }
 
 /// A callback sends that whoever has it calls when it likes.
 fn called_late(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
-    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
-    let (Some(make), None) = (makes.next(), makes.next()) else { return None };
+    let make = group.only_make()?;
     let closer = &groups.scenes[close.scene];
     let maker = &groups.scenes[make.scene];
     let closes = group.ops.iter().filter(|op| op.act == Act::Close).count();
@@ -252,14 +262,8 @@ fn called_late(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding
         "`{name}` is closed while a callback may still send on it in `{}`, which panics",
         sender.name.name
     );
-    let mut finding = finding(groups, close, message);
-    finding.labels.push(Label {
-        location: maker.cx.location(first_line(maker, maker.span(Node::Expr(call)))),
-        role: Role::Started,
-        message: "the callback is given away here, and never taken back".to_owned(),
-    });
-    label(groups, &mut finding, send, Role::Context, "it sends here".to_owned());
-    Some(finding)
+    let given = "the callback is given away here, and never taken back";
+    Some(told(groups, close, send, message, (maker, Node::Expr(call), given)))
 }
 
 /// Whether nothing decides that an operation is done.

@@ -74,6 +74,14 @@ pub(super) struct Group {
     pub recipients: Vec<Recipient>,
 }
 
+impl Group {
+    /// Where the channel is made, if that is one place.
+    pub fn only_make(&self) -> Option<&Op> {
+        let mut makes = self.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
+        makes.next().filter(|_| makes.next().is_none())
+    }
+}
+
 /// An argument of a function or method that is not the package's own.
 pub(super) type Recipient = (QualifiedName, u32);
 

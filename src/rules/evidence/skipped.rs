@@ -98,13 +98,12 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     if waiter.is_none() {
         finding.primary = left;
     }
-    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
-    finding.defect = match (makes.next(), makes.next()) {
-        (Some(make), None) => {
+    finding.defect = match group.only_make() {
+        Some(make) => {
             let maker = &groups.scenes[make.scene];
             maker.cx.location(maker.span(make.node))
         }
-        _ => scene.cx.location(close.span(scene)),
+        None => scene.cx.location(close.span(scene)),
     };
     let label = |location: Location, role: Role, message: &str| Label {
         location,

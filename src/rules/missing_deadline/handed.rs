@@ -8,7 +8,7 @@ use crate::rules::peer::{WithContext, calls_with_context, waits_for_one_answer};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
 use crate::summary::{BodyId, ContextRoot, Function, Place, Places, Read, Root};
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::syntax::{ExprId, Node};
 
 /// The first request of that kind.
 pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Option<Finding> {
@@ -110,7 +110,7 @@ fn bounds(
 ) -> bool {
     caller.file.descendants(Node::Decl(decl)).any(|node| {
         let Node::Expr(call) = node else { return false };
-        let ExprKind::Call { ref args, .. } = caller.file.expr(call).kind else { return false };
+        let args = caller.file.args(call);
         if !matches!(caller.info.callee(call), Callee::Func(callee) if *callee == func) {
             return false;
         }

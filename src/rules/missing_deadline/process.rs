@@ -31,9 +31,7 @@ struct Waiting<'a> {
 fn waits<'a>(cx: &FunctionCx<'a>, function: &Function<'_>) -> Vec<Waiting<'a>> {
     let mut found = Vec::new();
     for (at, call) in function.calls() {
-        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { continue };
-        let callee = function.file.unparen(callee);
-        let ExprKind::Selector { base, .. } = function.file.expr(callee).kind else { continue };
+        let Some((base, _)) = function.file.method_call(call) else { continue };
         let known = facts(cx.catalog(), function.index, function.info.callee(call));
         let Some(fact) = known.in_force::<Blocking>(cx.versions()) else { continue };
         let by_receiver = matches!(fact.context, Some(Carrier::Receiver));
@@ -110,8 +108,7 @@ fn is_reached_elsewhere(read: &Read<'_>, wait: &Waiting<'_>, process: &Place) ->
 
 /// The program that a call starts, as the code writes it.
 fn program(function: &Function<'_>, call: ExprId, index: usize) -> Option<String> {
-    let args = function.args(call);
-    args.get(index).map(|&arg| function.text(arg))
+    function.args(call).get(index).map(|&arg| function.text(arg))
 }
 
 /// The type that a function is a method of.
@@ -121,8 +118,8 @@ fn receiver(cx: &FunctionCx<'_>) -> Option<ObjectId> {
 
 /// Whether the code says which program a call starts.
 fn is_constant(function: &Function<'_>, call: ExprId) -> bool {
-    let args = function.args(call);
-    args.first().is_some_and(|&program| function.info.constant(program).is_some())
+    let program = function.args(call).first();
+    program.is_some_and(|&program| function.info.constant(program).is_some())
 }
 
 fn has_deadline(cx: &FunctionCx<'_>, function: &Function<'_>, at: At, call: ExprId) -> bool {
