@@ -24,6 +24,7 @@ mod guard;
 mod kept;
 mod memory;
 mod merge;
+mod recalled;
 mod report;
 mod settings;
 mod sieve;
@@ -49,7 +50,7 @@ use crate::project::{Importer, Package, PackageId, Snapshot, SourceFile};
 use crate::rules;
 use crate::rules::memo::Memo;
 use crate::source::{FileId, Location};
-use crate::summary::Summaries;
+use crate::summary::{Former, Summaries};
 use crate::syntax::Symbol;
 
 use check::Answers;
@@ -57,6 +58,7 @@ use facts::Facts;
 use fingerprint::declaration as declared;
 use kept::Kept;
 use memory::Explorations;
+use recalled::Recalled;
 use trees::Forest;
 
 pub use baseline::{Baseline, BaselineError, Entry as BaselineEntry};
@@ -163,7 +165,12 @@ fn run(
             snapshot.packages.iter().map(|_| rules::Asked::default()).collect();
         let memos: Vec<Memo> = snapshot.packages.iter().map(|_| Memo::default()).collect();
         let index = Index::new(snapshot, &forest, catalog).with_declarations(&memory.declarations);
+        let recalled = keeping.map(|keeping| Recalled::new(keeping.cache, snapshot, &index));
+        let recalled = recalled.as_ref();
+        let believed = recalled.filter(|_| keeping.is_some_and(|keeping| !keeping.verify));
+        let believed = believed.map(|recalled| recalled as &dyn Former);
         let versions = snapshot.packages.iter().map(|package| versions(snapshot, package));
+        let summaries = Summaries::new(&index, catalog, versions.collect()).recalling(believed);
         let run = Run {
             snapshot,
             catalog,
@@ -172,7 +179,8 @@ fn run(
             forest: &forest,
             facts: &Facts::new(snapshot, &forest),
             index: &index,
-            summaries: &Summaries::new(&index, catalog, versions.collect()),
+            summaries: &summaries,
+            recalled,
             asked: &asked,
             memos: &memos,
             explored: &memory.explored,
@@ -210,6 +218,8 @@ struct Run<'a> {
     facts: &'a Facts<'a>,
     index: &'a Index<'a>,
     summaries: &'a Summaries<'a>,
+    /// What former runs have found out of functions.
+    recalled: Option<&'a Recalled<'a>>,
     /// What the checks of each package have asked for.
     asked: &'a [rules::Asked],
     /// What the checks of each package have worked out.

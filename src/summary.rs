@@ -97,6 +97,14 @@ pub struct Summaries<'a> {
     order: Order,
     /// The functions of forgotten packages that were read again last.
     again: Mutex<Again<'a>>,
+    former: Option<&'a dyn Former>,
+}
+
+/// What somebody has found out of functions before, so that they need not be read for it again.
+pub trait Former: Sync {
+    /// What is known of a function of the run; of functions that call each other it is known of all or
+    /// of none. `None` where it must be read.
+    fn known(&self, func: FuncId) -> Option<Known>;
 }
 
 /// Functions that were asked for lately: half of them go when there are too many.
@@ -139,15 +147,15 @@ struct OfPackage<'a> {
 }
 
 /// What is known of a function that has been read.
-#[derive(Clone)]
-struct Known {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
     /// `None` if its body is not there.
-    summary: Option<Arc<Summary>>,
+    pub summary: Option<Arc<Summary>>,
     /// Whether it may return what it makes or what a call gives it.
-    gives: bool,
+    pub gives: bool,
     /// The first function of its component if nothing is known there of what the functions do
     /// that call each other.
-    cut: Option<FuncId>,
+    pub cut: Option<FuncId>,
 }
 
 /// A function that has been read.
@@ -178,7 +186,25 @@ impl<'a> Summaries<'a> {
         };
         let order = Order::new(index, versions.len());
         let packages = versions.into_iter().map(package).collect();
-        Summaries { index, catalog, packages, order, again: Mutex::default() }
+        let again = Mutex::default();
+        Summaries { index, catalog, packages, order, again, former: None }
+    }
+
+    /// The same, with what `former` knows for known.
+    pub fn recalling(self, former: Option<&'a dyn Former>) -> Summaries<'a> {
+        Summaries { former, ..self }
+    }
+
+    /// What is known by now of functions of a package, in their order.
+    pub fn known_of(&self, package: PackageId) -> Vec<(FuncId, Known)> {
+        let Some(of_package) = self.package(package) else { return Vec::new() };
+        let known = reading(&of_package.summaries);
+        let mut known: Vec<(FuncId, Known)> = known
+            .iter()
+            .map(|(&index, known)| (FuncId { package, index }, known.clone()))
+            .collect();
+        known.sort_unstable_by_key(|&(func, _)| func);
+        known
     }
 
     /// The packages of the run, each after those that it imports.
@@ -255,8 +281,9 @@ impl<'a> Summaries<'a> {
         self.packages.get(package.0 as usize)
     }
 
-    /// What is known of a function, after it has been read if it was not yet.
-    fn known_below(&self, func: FuncId) -> Option<Known> {
+    /// What is known of a function, after it has been read if it was not yet; `None` for one that is none
+    /// of the run.
+    pub fn known_below(&self, func: FuncId) -> Option<Known> {
         self.known(func).or_else(|| {
             meter::apart(|| components::read_below(self, func));
             self.known(func)
@@ -264,7 +291,13 @@ impl<'a> Summaries<'a> {
     }
 
     fn known(&self, func: FuncId) -> Option<Known> {
-        reading(&self.package(func.package)?.summaries).get(&func.index).cloned()
+        let package = self.package(func.package)?;
+        let known = reading(&package.summaries).get(&func.index).cloned();
+        known.or_else(|| {
+            let known = self.former?.known(func)?;
+            writing(&package.summaries).insert(func.index, known.clone());
+            Some(known)
+        })
     }
 
     /// What is known of a function that `caller` calls, after all that comes before has been read.

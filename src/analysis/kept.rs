@@ -63,6 +63,9 @@ impl<'a> Kept<'a> {
         let valid: Vec<bool> = entries.iter().map(|entry| holds(entry) == Some(true)).collect();
         drop(words);
         let found = entries.into_iter().zip(valid).filter(|(_, valid)| *valid);
+        if let Some(recalled) = run.recalled {
+            recalled.rest_on(sources.packages.clone());
+        }
         Kept { keeping, order, sources, keys, found: found.map(|(entry, _)| entry).collect() }
     }
 
@@ -135,10 +138,19 @@ impl<'a> Kept<'a> {
             let key = self.explored_key(run, package);
             self.keep_one(run, package, key, &bytes, || self.keeping.cache.load(key))
         };
-        fresh
+        let mut notes: Vec<Note> = fresh
             .par_iter()
             .flat_map_iter(|each| keep(each).into_iter().chain(keep_explored(each)))
-            .collect()
+            .collect();
+        if let Some(recalled) = run.recalled {
+            let wrong = match self.keeping.verify {
+                true => recalled.wrong(run.summaries),
+                false => Vec::new(),
+            };
+            notes.extend(wrong.into_iter().map(|id| not_as_found(run, run.snapshot.package(id))));
+            recalled.keep(run.summaries);
+        }
+        notes
     }
 
     /// Keeps bytes, or compares them with those that are kept.
@@ -153,15 +165,18 @@ impl<'a> Kept<'a> {
         match self.keeping.verify.then(kept).flatten() {
             None => self.keeping.cache.store(key, bytes),
             Some(kept) if kept == bytes => {}
-            Some(_) => {
-                let message = "what the cache holds for this package is not what is found now; \
-                               please report it, and run `straggler cache clean`";
-                let path = run.display(package.report[0]);
-                return Some(internal_error(path, message.to_owned()));
-            }
+            Some(_) => return Some(not_as_found(run, package)),
         }
         None
     }
+}
+
+/// That the cache is wrong.
+fn not_as_found(run: &Run<'_>, package: &Package) -> Note {
+    let message = "what the cache holds for this package is not what is found now; \
+                   please report it, and run `straggler cache clean`";
+    let file = package.report.first().or(package.files.first());
+    internal_error(file.map_or_else(String::new, |&file| run.display(file)), message.to_owned())
 }
 
 /// The place of the answers of a package.

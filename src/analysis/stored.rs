@@ -305,17 +305,17 @@ fn fault_from(reader: &mut Reader<'_>) -> Option<(Span, Fault)> {
     Some((span, fault))
 }
 
-fn span_to(writer: &mut Writer, span: Span) {
+pub(super) fn span_to(writer: &mut Writer, span: Span) {
     writer.number(span.start.into());
     writer.number(u64::from(span.end) - u64::from(span.start));
 }
 
-fn span_from(reader: &mut Reader<'_>) -> Option<Span> {
+pub(super) fn span_from(reader: &mut Reader<'_>) -> Option<Span> {
     let start = small(reader)?;
     Some(Span::new(start, start.checked_add(small(reader)?)?))
 }
 
-fn small(reader: &mut Reader<'_>) -> Option<u32> {
+pub(super) fn small(reader: &mut Reader<'_>) -> Option<u32> {
     u32::try_from(reader.number()?).ok()
 }
 
@@ -339,11 +339,11 @@ const NOTES: [NoteKind; 10] = [
     NoteKind::InternalError,
 ];
 
-fn place<T: PartialEq>(all: &[T], value: &T) -> u8 {
+pub(super) fn place<T: PartialEq>(all: &[T], value: &T) -> u8 {
     let place = all.iter().position(|each| each == value);
     place.expect("the lists are of all values") as u8
 }
 
-fn of_place<T: Copy>(all: &[T], place: u8) -> Option<T> {
+pub(super) fn of_place<T: Copy>(all: &[T], place: u8) -> Option<T> {
     all.get(usize::from(place)).copied()
 }

@@ -24,6 +24,11 @@ impl Key {
         &self.0
     }
 
+    /// The key with these bytes for its hash.
+    pub fn read(bytes: &[u8]) -> Option<Key> {
+        bytes.try_into().ok().map(Key)
+    }
+
     /// The key of some bytes alone.
     pub fn of(bytes: &[u8]) -> Key {
         Key(*blake3::hash(bytes).as_bytes())

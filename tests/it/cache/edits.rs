@@ -213,6 +213,7 @@ fn what_is_kept_is_what_would_be_found() {
     let dir = tempfile::tempdir().expect("a directory");
     let cache = Cache::new(dir.path().join("cache"), 1 << 30);
     let keeping = Keeping { cache: &cache, base: Key::of(b"this program"), verify: false };
+    let verifying = Keeping { verify: true, ..keeping };
     let mut session = Remembered::default();
     let original = module();
     let mut files = original.clone();
@@ -231,6 +232,10 @@ fn what_is_kept_is_what_would_be_found() {
         let kept = analyse(&files, paths.clone(), Former::Kept(&keeping));
         let remembered = analyse(&files, paths.clone(), Former::Remembered(&mut session));
         let last = &steps[steps.len().saturating_sub(5)..];
+        if steps.len().is_multiple_of(5) {
+            let verified = analyse(&files, paths.clone(), Former::Kept(&verifying));
+            assert_eq!(verified, alone, "verified, step {} of {paths:?}: {last:#?}", steps.len());
+        }
         assert_eq!(kept, alone, "kept, step {} of {paths:?}: {last:#?}", steps.len());
         assert_eq!(remembered, alone, "remembered, step {} of {paths:?}: {last:#?}", steps.len());
     }

@@ -84,6 +84,44 @@ fn a_wrong_answer_is_found_by_verifying() {
     assert!(verified.contains("what the cache holds for this package is not what is found now"));
 }
 
+/// A function of another package that ends what it is given, and one that relies on that.
+const ENDS: &str = "package q\n\nimport \"net/http\"\n\nfunc End(answer *http.Response) {\n\tanswer.Body.Close()\n}\n";
+const ASKS: &str = "package m\n\nimport (\n\t\"net/http\"\n\n\t\"example.com/m/q\"\n)\n\nfunc Ask(client *http.Client, request *http.Request) error {\n\tanswer, err := client.Do(request)\n\tif err != nil {\n\t\treturn err\n\t}\n\tq.End(answer)\n\treturn nil\n}\n";
+
+#[test]
+fn what_functions_do_is_not_worked_out_again() {
+    let dir = module(&[("a.go", ASKS), ("q/q.go", ENDS)]);
+    let cache = tempfile::tempdir().expect("a directory");
+    let right = run(check(dir.path(), cache.path(), &[]));
+    assert!(!right.contains("body-not-closed"), "{right}");
+    // What is kept of `End`, with another method and all hashes as they must be.
+    let mut forged = 0;
+    for entry in entries(cache.path()) {
+        let mut bytes = fs::read(&entry).expect("an entry");
+        let sealed = bytes.len() - 32;
+        if let Some(at) = bytes.windows(6).position(|text| text == b"\x05Close") {
+            bytes[at + 1] = b'c';
+            let seal = blake3::hash(&bytes[..sealed]);
+            bytes[sealed..].copy_from_slice(seal.as_bytes());
+            fs::write(&entry, bytes).expect("written");
+            forged += 1;
+        }
+    }
+    assert_eq!(forged, 1);
+    let verified = run(check(dir.path(), cache.path(), &["--cache-verify"]));
+    assert!(verified.starts_with("exit 2\n"), "{verified}");
+    assert!(
+        verified.contains("error: q/q.go: what the cache holds for this package"),
+        "{verified}"
+    );
+    assert_eq!(run(check(dir.path(), cache.path(), &[])), right);
+    fs::write(dir.path().join("a.go"), format!("{ASKS}\n// changed\n")).expect("written");
+    let wrong = run(check(dir.path(), cache.path(), &[]));
+    assert!(wrong.contains("body-not-closed"), "{wrong}");
+    fs::write(dir.path().join("q/q.go"), format!("{ENDS}\n// changed\n")).expect("written");
+    assert_eq!(run(check(dir.path(), cache.path(), &[])), right);
+}
+
 #[test]
 fn nothing_is_written_where_nobody_said_so() {
     let dir = leaking();
