@@ -76,9 +76,9 @@ pub struct SourceText {
 
 #[derive(Debug)]
 struct Inner {
-    bytes: Box<[u8]>,
-    /// Offset of the first byte of each line; never empty.
-    line_starts: Box<[u32]>,
+    bytes: Vec<u8>,
+    /// Offset of the first byte of each line, once somebody has asked; never empty.
+    line_starts: OnceLock<Box<[u32]>>,
     /// Whether all of it is UTF-8, once somebody has asked.
     is_utf8: OnceLock<bool>,
 }
@@ -97,15 +97,16 @@ impl SourceText {
     /// refuses them before (`project` has a far lower limit).
     pub fn new(bytes: Vec<u8>) -> SourceText {
         assert!(u32::try_from(bytes.len()).is_ok(), "files are limited far below 4 GiB");
-        let mut line_starts = vec![0];
-        line_starts.extend(memchr::memchr_iter(b'\n', &bytes).map(|at| at as u32 + 1));
-        SourceText {
-            inner: Arc::new(Inner {
-                bytes: bytes.into_boxed_slice(),
-                line_starts: line_starts.into_boxed_slice(),
-                is_utf8: OnceLock::new(),
-            }),
-        }
+        let (line_starts, is_utf8) = (OnceLock::new(), OnceLock::new());
+        SourceText { inner: Arc::new(Inner { bytes, line_starts, is_utf8 }) }
+    }
+
+    fn line_starts(&self) -> &[u32] {
+        self.inner.line_starts.get_or_init(|| {
+            let mut starts = vec![0];
+            starts.extend(memchr::memchr_iter(b'\n', self.bytes()).map(|at| at as u32 + 1));
+            starts.into_boxed_slice()
+        })
     }
 
     /// All bytes of the file.
@@ -137,19 +138,19 @@ impl SourceText {
 
     /// Number of lines; a file that ends with `\n` has an empty last line.
     pub fn line_count(&self) -> u32 {
-        self.inner.line_starts.len() as u32
+        self.line_starts().len() as u32
     }
 
     /// Line (from 1) of the byte at `offset`; an offset past the end is on the last line.
     pub fn line(&self, offset: u32) -> u32 {
-        self.inner.line_starts.partition_point(|&start| start <= offset) as u32
+        self.line_starts().partition_point(|&start| start <= offset) as u32
     }
 
     /// Line and columns of the byte at `offset`.
     pub fn position(&self, offset: u32) -> Position {
         let offset = offset.min(self.inner.bytes.len() as u32);
         let line = self.line(offset);
-        let start = self.inner.line_starts[line as usize - 1];
+        let start = self.line_starts()[line as usize - 1];
         let before = self.text(Span::new(start, offset));
         Position {
             line,
@@ -160,8 +161,8 @@ impl SourceText {
 
     /// The bytes of a line (from 1) without its line ending; `None` past the last line.
     pub fn line_span(&self, line: u32) -> Option<Span> {
-        let start = *self.inner.line_starts.get(line.checked_sub(1)? as usize)?;
-        let next = self.inner.line_starts.get(line as usize).copied();
+        let start = *self.line_starts().get(line.checked_sub(1)? as usize)?;
+        let next = self.line_starts().get(line as usize).copied();
         let mut end = next.map_or(self.inner.bytes.len() as u32, |next| next - 1);
         if end > start && self.inner.bytes[end as usize - 1] == b'\r' {
             end -= 1;

@@ -8,11 +8,11 @@ use super::check::Answers;
 use super::facts::FileFacts;
 use super::sources::Sources;
 use super::stored::{self, Stored};
-use super::words::Words;
+use super::words::{Texts, Words};
 use super::{Run, internal_error, versions};
 use crate::cache::{Cache, Hasher, Key};
 use crate::diagnostic::{Finding, Note};
-use crate::project::{Package, PackageId};
+use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::registry;
 use crate::source::FileId;
 
@@ -35,6 +35,7 @@ pub struct Kept<'a> {
     /// The place of each package of which something is reported; none if there can be no answers.
     keys: BTreeMap<PackageId, Key>,
     found: BTreeMap<PackageId, Vec<u8>>,
+    words: Words,
 }
 
 /// The length of the key that stands before what is kept: of what was looked for by name.
@@ -53,7 +54,15 @@ impl<'a> Kept<'a> {
             .filter_map(|(&package, &key)| Some((package, keeping.cache.load(key)?)))
             .collect();
         let names = entries.iter().filter_map(|(_, bytes)| stored::names(bytes.get(KEY..)?));
-        let words = Words::find(run.snapshot, names.flatten());
+        let texts = texts(run.snapshot, keeping, &sources);
+        let words = match keeping.verify {
+            true => {
+                let mut words = Words::default();
+                words.find(texts, names.flatten());
+                words
+            }
+            false => Words::recall(texts, names.flatten()),
+        };
         let holds = |(_, bytes): &(PackageId, Vec<u8>)| {
             let (witness, payload) = bytes.split_at_checked(KEY)?;
             let names = stored::names(payload)?;
@@ -61,12 +70,12 @@ impl<'a> Kept<'a> {
             Some(now.bytes() == witness)
         };
         let valid: Vec<bool> = entries.iter().map(|entry| holds(entry) == Some(true)).collect();
-        drop(words);
         let found = entries.into_iter().zip(valid).filter(|(_, valid)| *valid);
         if let Some(recalled) = run.recalled {
             recalled.rest_on(sources.packages.clone());
         }
-        Kept { keeping, order, sources, keys, found: found.map(|(entry, _)| entry).collect() }
+        let found = found.map(|(entry, _)| entry).collect();
+        Kept { keeping, order, sources, keys, found, words }
     }
 
     /// The answers that need not be worked out; the run learns the facts of their files.
@@ -111,7 +120,7 @@ impl<'a> Kept<'a> {
 
     /// Keeps the answers that were worked out, or compares them with what was kept; the notes tell
     /// where they differ.
-    pub fn keep(self, run: &Run<'_>, fresh: &BTreeMap<PackageId, Answers>) -> Vec<Note> {
+    pub fn keep(mut self, run: &Run<'_>, fresh: &BTreeMap<PackageId, Answers>) -> Vec<Note> {
         // A run that failed somewhere, or did not read all, knows less than another would.
         let is_whole = !run.snapshot.is_bounded()
             && run.forest.failures().next().is_none()
@@ -120,7 +129,9 @@ impl<'a> Kept<'a> {
             return Vec::new();
         }
         let names = fresh.values().flat_map(|answers| answers.asked.iter().copied());
-        let words = Words::find(run.snapshot, names);
+        let texts = texts(run.snapshot, self.keeping, &self.sources);
+        let mut words = std::mem::take(&mut self.words);
+        words.find(texts, names);
         let keep = |(package, answers): (&PackageId, &Answers)| {
             let key = *self.keys.get(package)?;
             let names = answers.asked.iter().copied();
@@ -143,13 +154,14 @@ impl<'a> Kept<'a> {
             .flat_map_iter(|each| keep(each).into_iter().chain(keep_explored(each)))
             .collect();
         if let Some(recalled) = run.recalled {
-            let wrong = match self.keeping.verify {
-                true => recalled.wrong(run.summaries),
-                false => Vec::new(),
-            };
-            notes.extend(wrong.into_iter().map(|id| not_as_found(run, run.snapshot.package(id))));
+            if self.keeping.verify {
+                let wrong = [recalled.wrong(run.summaries), words.wrong(texts)].concat();
+                let told = |id: PackageId| not_as_found(run, run.snapshot.package(id));
+                notes.extend(wrong.into_iter().map(told));
+            }
             recalled.keep(run.summaries);
         }
+        words.keep(texts);
         notes
     }
 
@@ -169,6 +181,11 @@ impl<'a> Kept<'a> {
         }
         None
     }
+}
+
+fn texts<'t>(snapshot: &'t Snapshot, keeping: &Keeping<'t>, sources: &'t Sources) -> Texts<'t> {
+    let Keeping { cache, base, .. } = *keeping;
+    Texts { snapshot, files: &sources.files, cache, base }
 }
 
 /// That the cache is wrong.

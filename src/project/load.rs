@@ -1,7 +1,7 @@
 //! The phases of loading: find what is asked for, read it in parallel, find its modules, part each
 //! directory into packages, number everything by path.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -77,7 +77,11 @@ fn imports(dirs: &[Directory]) -> BTreeMap<ModuleRoot, BTreeSet<String>> {
     for dir in dirs {
         if let Some(root) = &dir.root {
             let all = imports.entry(root.clone()).or_default();
-            all.extend(dir.files.iter().flat_map(|file| file.header.imports.iter().cloned()));
+            for import in dir.files.iter().flat_map(|file| &file.header.imports) {
+                if !all.contains(import) {
+                    all.insert(import.clone());
+                }
+            }
         }
     }
     imports
@@ -94,10 +98,14 @@ fn imported_dirs(
 ) -> BTreeSet<PathBuf> {
     let goroot_src = patterns.options.goroot.as_ref().map(|goroot| goroot.join("src"));
     let mut imported = BTreeSet::new();
+    // Many files of a module import the same.
+    let mut met: BTreeMap<&Path, HashSet<&str>> = BTreeMap::new();
     for dir in dirs {
         let Some(root) = &dir.root else { continue };
         let Some(&(_, list)) = resolved.of_root.get(&root.dir) else { continue };
-        for import in dir.files.iter().flat_map(|file| &file.header.imports) {
+        let met = met.entry(&root.dir).or_default();
+        let imports = dir.files.iter().flat_map(|file| &file.header.imports);
+        for import in imports.filter(|import| met.insert(import)) {
             let candidates = resolved.build_lists[list].candidates(import, goroot_src.as_deref());
             for candidate in candidates {
                 if !seen.contains(&candidate) && patterns.find(&candidate, root, roots) {

@@ -30,11 +30,12 @@ const CASES: &[&str] = &[
 ];
 
 /// A package that is used by another, which decides how often it runs.
-const USED: &str = "package used\n\nimport \"errors\"\n\ntype Pool struct {\n\twork chan func()\n\tstop chan struct{}\n}\n\n\
+pub const USED: &str = "package used\n\nimport \"errors\"\n\ntype Pool struct {\n\twork chan func()\n\tstop chan struct{}\n}\n\n\
 func NewPool() *Pool {\n\tp := &Pool{work: make(chan func()), stop: make(chan struct{})}\n\tgo func() {\n\t\tfor {\n\t\t\tselect {\n\t\t\tcase f := <-p.work:\n\t\t\t\tf()\n\t\t\tcase <-p.stop:\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t}()\n\treturn p\n}\n\n\
 func (p *Pool) Close() { close(p.stop) }\n\n\
 func Run(ready bool) error {\n\tp := NewPool()\n\tif !ready {\n\t\treturn errors.New(\"not ready\")\n\t}\n\tp.work <- func() {}\n\tp.Close()\n\treturn nil\n}\n";
-const USING: &str = "package using\n\nimport \"example.com/m/used\"\n\nfunc Serve(jobs chan bool) {\n\tfor ready := range jobs {\n\t\t_ = used.Run(ready)\n\t}\n}\n\n\
+/// One that uses it.
+pub const USING: &str = "package using\n\nimport \"example.com/m/used\"\n\nfunc Serve(jobs chan bool) {\n\tfor ready := range jobs {\n\t\t_ = used.Run(ready)\n\t}\n}\n\n\
 func Once() {\n\t_ = used.Run(true)\n}\n";
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use super::edits::{USED, USING};
 use crate::cli::{module, seen, straggler};
 
 const LEAK: &str = "package m\n\nfunc Late(done chan bool) {\n\tlate := make(chan int)\n\tgo func() { late <- 1 }()\n\tselect {\n\tcase <-late:\n\tcase <-done:\n\t}\n}\n";
@@ -119,6 +120,33 @@ fn what_functions_do_is_not_worked_out_again() {
     let wrong = run(check(dir.path(), cache.path(), &[]));
     assert!(wrong.contains("body-not-closed"), "{wrong}");
     fs::write(dir.path().join("q/q.go"), format!("{ENDS}\n// changed\n")).expect("written");
+    assert_eq!(run(check(dir.path(), cache.path(), &[])), right);
+}
+
+#[test]
+fn a_wrong_table_of_words_is_found_by_verifying() {
+    let dir = module(&[("used/used.go", USED), ("using/using.go", USING)]);
+    let cache = tempfile::tempdir().expect("a directory");
+    let right = run(check(dir.path(), cache.path(), &[]));
+    // Which of the words that were looked for stand in the file, behind its hash.
+    let hash = blake3::hash(USED.as_bytes());
+    let mut forged = 0;
+    for entry in entries(cache.path()) {
+        let mut bytes = fs::read(&entry).expect("an entry");
+        let sealed = bytes.len() - 32;
+        if let Some(at) = bytes.windows(32).position(|text| text == hash.as_bytes()) {
+            assert!(bytes[at + 32] > 0, "a row");
+            bytes[at + 33] ^= 0xff;
+            let seal = blake3::hash(&bytes[..sealed]);
+            bytes[sealed..].copy_from_slice(seal.as_bytes());
+            fs::write(&entry, bytes).expect("written");
+            forged += 1;
+        }
+    }
+    assert_eq!(forged, 1);
+    let verified = run(check(dir.path(), cache.path(), &["--cache-verify"]));
+    assert!(verified.starts_with("exit 2\n"), "{verified}");
+    assert!(verified.contains("error: used/used.go: what the cache holds"), "{verified}");
     assert_eq!(run(check(dir.path(), cache.path(), &[])), right);
 }
 
