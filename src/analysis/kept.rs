@@ -10,7 +10,7 @@ use super::sources::Sources;
 use super::stored::{self, Stored};
 use super::words::{Texts, Words};
 use super::{Run, internal_error, versions};
-use crate::cache::{Cache, Hasher, Key};
+use crate::cache::{Cache, Hasher, Key, Reader, Writer};
 use crate::diagnostic::{Finding, Note};
 use crate::project::{Package, PackageId, Snapshot};
 use crate::rules::registry;
@@ -34,12 +34,19 @@ pub struct Kept<'a> {
     sources: Sources,
     /// The place of each package of which something is reported; none if there can be no answers.
     keys: BTreeMap<PackageId, Key>,
+    /// What stands there.
+    entries: BTreeMap<PackageId, Vec<u8>>,
+    /// What of that holds now.
     found: BTreeMap<PackageId, Vec<u8>>,
     words: Words,
 }
 
 /// The length of the key that stands before what is kept: of what was looked for by name.
 const KEY: usize = 32;
+
+/// So many answers are kept in one place, each with what was found by name: one after the other of them
+/// may hold again, where somebody goes back to a text that was there before.
+const MOST: usize = 4;
 
 impl<'a> Kept<'a> {
     /// What is kept for `run`. `order` is that in which its packages are looked at.
@@ -49,11 +56,13 @@ impl<'a> Kept<'a> {
         let places =
             asked.par_iter().filter_map(|package| Some((package.id, key(run, package, &sources)?)));
         let keys: BTreeMap<PackageId, Key> = places.collect::<Vec<_>>().into_iter().collect();
-        let entries: Vec<(PackageId, Vec<u8>)> = keys
+        let loaded = keys
             .par_iter()
-            .filter_map(|(&package, &key)| Some((package, keeping.cache.load(key)?)))
-            .collect();
-        let names = entries.iter().filter_map(|(_, bytes)| stored::names(bytes.get(KEY..)?));
+            .filter_map(|(&package, &key)| Some((package, keeping.cache.load(key)?)));
+        let entries: BTreeMap<PackageId, Vec<u8>> =
+            loaded.collect::<Vec<_>>().into_iter().collect();
+        let names = entries.values().flat_map(|entry| answers_in(entry));
+        let names = names.filter_map(|bytes| stored::names(bytes.get(KEY..)?));
         let texts = texts(run.snapshot, keeping, &sources);
         let words = match keeping.verify {
             true => {
@@ -63,19 +72,22 @@ impl<'a> Kept<'a> {
             }
             false => Words::recall(texts, names.flatten()),
         };
-        let holds = |(_, bytes): &(PackageId, Vec<u8>)| {
+        let holds = |bytes: &[u8]| {
             let (witness, payload) = bytes.split_at_checked(KEY)?;
             let names = stored::names(payload)?;
             let now = words.key(names.into_iter(), order, &sources.packages)?;
             Some(now.bytes() == witness)
         };
-        let valid: Vec<bool> = entries.iter().map(|entry| holds(entry) == Some(true)).collect();
-        let found = entries.into_iter().zip(valid).filter(|(_, valid)| *valid);
+        let of_entry = |(&package, entry): (&PackageId, &Vec<u8>)| {
+            let mut answers = answers_in(entry).into_iter();
+            let found = answers.find(|bytes| holds(bytes) == Some(true))?;
+            Some((package, found.to_vec()))
+        };
+        let found = entries.iter().filter_map(of_entry).collect();
         if let Some(recalled) = run.recalled {
             recalled.rest_on(sources.packages.clone());
         }
-        let found = found.map(|(entry, _)| entry).collect();
-        Kept { keeping, order, sources, keys, found, words }
+        Kept { keeping, order, sources, keys, entries, found, words }
     }
 
     /// The answers that need not be worked out; the run learns the facts of their files.
@@ -141,13 +153,26 @@ impl<'a> Kept<'a> {
                 package.files.iter().map(|&file| run.facts.of(file)).collect();
             let mut bytes = witness.bytes().to_vec();
             bytes.extend(stored::write(run.snapshot, answers, &facts)?);
-            self.keep_one(run, package, key, &bytes, || self.found.get(&package.id).cloned())
+            match self.found.get(&package.id).filter(|_| self.keeping.verify) {
+                Some(found) => (*found != bytes).then(|| not_as_found(run, package)),
+                None => {
+                    let entry = self.entries.get(&package.id).map(Vec::as_slice);
+                    self.keeping.cache.store(key, &with(&bytes, entry.unwrap_or_default()));
+                    None
+                }
+            }
         };
         let keep_explored = |(package, answers): (&PackageId, &Answers)| {
             let bytes = stored::write_findings(run.snapshot, answers.explored.as_ref()?)?;
             let package = run.snapshot.package(*package);
             let key = self.explored_key(run, package);
-            self.keep_one(run, package, key, &bytes, || self.keeping.cache.load(key))
+            match self.keeping.verify.then(|| self.keeping.cache.load(key)).flatten() {
+                Some(kept) => (kept != bytes).then(|| not_as_found(run, package)),
+                None => {
+                    self.keeping.cache.store(key, &bytes);
+                    None
+                }
+            }
         };
         let mut notes: Vec<Note> = fresh
             .par_iter()
@@ -164,23 +189,22 @@ impl<'a> Kept<'a> {
         words.keep(texts);
         notes
     }
+}
 
-    /// Keeps bytes, or compares them with those that are kept.
-    fn keep_one(
-        &self,
-        run: &Run<'_>,
-        package: &Package,
-        key: Key,
-        bytes: &[u8],
-        kept: impl FnOnce() -> Option<Vec<u8>>,
-    ) -> Option<Note> {
-        match self.keeping.verify.then(kept).flatten() {
-            None => self.keeping.cache.store(key, bytes),
-            Some(kept) if kept == bytes => {}
-            Some(_) => return Some(not_as_found(run, package)),
-        }
-        None
-    }
+/// The answers in an entry, those that were kept last first.
+fn answers_in(entry: &[u8]) -> Vec<&[u8]> {
+    let mut reader = Reader::new(entry);
+    reader.list(Reader::data).filter(|_| reader.is_at_end()).unwrap_or_default()
+}
+
+/// An entry with these answers too; the oldest go.
+fn with(answers: &[u8], entry: &[u8]) -> Vec<u8> {
+    let others =
+        answers_in(entry).into_iter().filter(|other| other.get(..KEY) != answers.get(..KEY));
+    let all: Vec<&[u8]> = std::iter::once(answers).chain(others).take(MOST).collect();
+    let mut writer = Writer::default();
+    writer.list(all.into_iter(), Writer::data);
+    writer.into_bytes()
 }
 
 fn texts<'t>(snapshot: &'t Snapshot, keeping: &Keeping<'t>, sources: &'t Sources) -> Texts<'t> {

@@ -151,6 +151,34 @@ fn a_wrong_table_of_words_is_found_by_verifying() {
 }
 
 #[test]
+fn who_goes_back_to_a_former_text_finds_the_answers() {
+    let dir = module(&[("used/used.go", USED), ("using/using.go", USING)]);
+    let cache = tempfile::tempdir().expect("a directory");
+    let right = run(check(dir.path(), cache.path(), &[]));
+    assert!(right.contains("this return leaves `p` running"), "{right}");
+    // The answers for `used` rest on who calls it.
+    let using = dir.path().join("using/using.go");
+    fs::write(&using, format!("{USING}\n// changed\n")).expect("written");
+    assert_eq!(run(check(dir.path(), cache.path(), &[])), right);
+    // All that is kept of it, with another message and all hashes as they must be.
+    for entry in entries(cache.path()) {
+        let mut bytes = fs::read(&entry).expect("an entry");
+        let sealed = bytes.len() - 32;
+        let told: Vec<usize> =
+            (0..sealed).filter(|&at| bytes[at..sealed].starts_with(b"leaves `p`")).collect();
+        told.into_iter().for_each(|at| bytes[at] = b'L');
+        let seal = blake3::hash(&bytes[..sealed]);
+        bytes[sealed..].copy_from_slice(seal.as_bytes());
+        fs::write(&entry, bytes).expect("written");
+    }
+    fs::write(&using, USING).expect("written");
+    let kept = run(check(dir.path(), cache.path(), &[]));
+    assert_eq!(kept, right.replace("leaves `p`", "Leaves `p`"));
+    let verified = run(check(dir.path(), cache.path(), &["--cache-verify"]));
+    assert!(verified.contains("error: used/used.go: what the cache holds"), "{verified}");
+}
+
+#[test]
 fn nothing_is_written_where_nobody_said_so() {
     let dir = leaking();
     let mut without = straggler(dir.path());
