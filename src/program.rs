@@ -35,7 +35,7 @@ use crate::syntax::Symbol;
 use code::{External, ExternalId, Flow, Func, FuncId, Global, GlobalId, NameId, Operator, TextId};
 use library::LibType;
 use package::Package;
-use types::{NamedId, Type, Types};
+use types::{NamedId, Type, TypeId, Types};
 
 /// The code of one package.
 #[derive(Clone, Debug)]
@@ -130,17 +130,23 @@ impl Program {
         })
     }
 
-    /// Whether a function is given a test: what goes wrong in it fails that.
+    /// Whether a function is given a test, or is a method of what embeds one: what goes wrong in it fails
+    /// that.
     pub fn is_given_test(&self, func: FuncId) -> bool {
         let func = self.func(func);
-        func.params.iter().any(|param| {
-            let declared = self.types.underlying(func.vars[param.0 as usize].ty);
-            let pointee = match declared {
-                Type::Pointer(to) => self.types.underlying(*to),
-                other => other,
-            };
-            matches!(pointee, Type::Lib(LibType::Testing))
+        func.params.iter().chain(&func.receiver).any(|param| {
+            let given = self.pointee(func.vars[param.0 as usize].ty);
+            let is_test = |ty: &Type| matches!(ty, Type::Lib(LibType::Testing));
+            is_test(given)
+                || matches!(given, Type::Struct(fields) if fields
+                    .iter()
+                    .any(|field| field.embedded && is_test(self.pointee(field.ty))))
         })
+    }
+
+    /// What a type is, or what it points to.
+    fn pointee(&self, ty: TypeId) -> &Type {
+        self.types.underlying(self.types.pointee(ty).unwrap_or(ty))
     }
 
     /// Whether the two are the same but for the code of their functions and for places: then

@@ -8,8 +8,8 @@ use crate::rules::supersedes;
 use crate::source::{FileId, Location};
 
 /// The findings by path and place. Of those with one defect the most specific rule's is kept, or
-/// else the surest one; places that only the others speak of are added to its labels. `display` is
-/// the path of a file as shown to people.
+/// else the surest one; places that only the others speak of are added to its labels, but for what was
+/// decided there. `display` is the path of a file as shown to people.
 pub fn merge(display: &dyn Fn(FileId) -> String, findings: Vec<Finding>) -> Vec<Finding> {
     let findings = sorted(display, findings);
     let mut by_defect: BTreeMap<Location, Finding> = BTreeMap::new();
@@ -46,7 +46,9 @@ fn replaces(new: &Finding, old: &Finding) -> bool {
 
 fn absorb(mut kept: Finding, lost: Finding) -> Finding {
     let place = Label { location: lost.primary, role: Role::Context, message: lost.primary_label };
-    for label in lost.labels.into_iter().chain([place]) {
+    // What was decided on another way is no part of this story.
+    let told = lost.labels.into_iter().filter(|label| label.role != Role::Condition);
+    for label in told.chain([place]) {
         let known = |location: Location| {
             location == kept.primary || kept.labels.iter().any(|each| each.location == location)
         };

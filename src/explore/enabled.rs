@@ -3,7 +3,9 @@
 use crate::explore::Misuse;
 use crate::explore::machine::{Machine, Stop};
 use crate::explore::object::{Clock, Object, OnceState};
-use crate::explore::process::Operation;
+use std::rc::Rc;
+
+use crate::explore::process::{GoroutineId, Operation, Pending, Process};
 use crate::explore::state::State;
 use crate::explore::symbolic::COUNTS;
 use crate::explore::transition::{Step, Way};
@@ -32,11 +34,20 @@ impl Machine<'_> {
                     steps.extend(self.ways(state, index, *channel, value.is_some(), case));
                 }
                 // A partner that is there may not yet have arrived; what a channel holds is there.
-                let must = |step: &Step| match step {
+                let has_settled = |id: GoroutineId| {
+                    let of = |process: &&Rc<Process>| process.id == id;
+                    let process = state.processes.iter().find(of);
+                    process
+                        .and_then(|process| process.pending.as_ref())
+                        .is_some_and(|it| it.settled)
+                };
+                let must = |step: &Step| match *step {
+                    Step::Communicate(_, Way::Rendezvous(with, _)) => has_settled(with),
                     Step::Communicate(_, way) => matches!(way, Way::Buffer | Way::Closed),
                     _ => true,
                 };
-                if *default && !steps.iter().any(must) {
+                let is_awaited = || self.is_awaited_by(state, index, |pending| pending.settled);
+                if *default && !steps.iter().any(must) && !is_awaited() {
                     steps.push(Step::Default);
                 }
                 steps
@@ -124,6 +135,7 @@ impl Machine<'_> {
             | Operation::Release(..)
             | Operation::Atomic { .. }
             | Operation::Yield
+            | Operation::Sleep
             | Operation::Started => vec![Step::Act],
         }
     }
@@ -253,6 +265,10 @@ impl Machine<'_> {
     /// Whether somebody waits to send to the goroutine at `index`: then its receive can happen,
     /// though the step is the sender's.
     pub(super) fn is_awaited(&self, state: &State, index: usize) -> bool {
+        self.is_awaited_by(state, index, |_| true)
+    }
+
+    fn is_awaited_by(&self, state: &State, index: usize, counts: fn(&Pending) -> bool) -> bool {
         let receiver = &state.processes[index];
         let Some(pending) = &receiver.pending else { return false };
         let receives = |channel: Value| match &pending.operation {
@@ -266,6 +282,7 @@ impl Machine<'_> {
         state.processes.iter().enumerate().any(|(at, other)| {
             let Some(pending) = &other.pending else { return false };
             at != index
+                && counts(pending)
                 && match &pending.operation {
                     Operation::Send { channel, .. } => receives(*channel),
                     Operation::Select { cases, .. } => {

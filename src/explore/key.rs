@@ -205,7 +205,7 @@ impl Walk<'_> {
         self.hash.add(u64::from(pending.at.func.0) << 32 | u64::from(pending.at.pc));
         let operation = &pending.operation;
         let (tag, extra) = tag(operation);
-        self.hash.add(tag | extra << 8);
+        self.hash.add(tag | extra << 8 | u64::from(pending.settled) << 63);
         // The decisions themselves follow from the frame.
         if !matches!(operation, Operation::Decide(_)) {
             self.all(|visit| operation.values(visit));
@@ -420,5 +420,6 @@ fn tag(operation: &Operation) -> (u64, u64) {
         Operation::Atomic { op, .. } => (24, *op as u64),
         Operation::Yield => (25, 0),
         Operation::Started => (26, 0),
+        Operation::Sleep => (27, 0),
     }
 }

@@ -462,7 +462,9 @@ impl Machine<'_> {
                 vec![Value::Ref(state.add(timer, Some(site)))]
             }
             Intrinsic::Sleep | Intrinsic::Yield => {
-                self.wait(process, Operation::Yield, want);
+                let sleeps = self.program.external(id).intrinsic == Intrinsic::Sleep && self.closed;
+                let operation = if sleeps { Operation::Sleep } else { Operation::Yield };
+                self.wait(process, operation, want);
                 return Ok(());
             }
             Intrinsic::Goexit => {

@@ -135,7 +135,7 @@ impl<'p> Machine<'p> {
             return Ok(());
         }
         let at = Site { func: process.frame().func, pc };
-        process.pending = Some(Pending { operation: Operation::Decide(decisions), at, want: 0 });
+        process.pending = Some(Pending::new(Operation::Decide(decisions), at, 0));
         Ok(())
     }
 
@@ -296,7 +296,7 @@ impl<'p> Machine<'p> {
     /// Makes the goroutine wait for `operation`; its results go to the frame that runs.
     pub(super) fn wait(&self, process: &mut Process, operation: Operation, want: u8) {
         let at = process.site();
-        process.pending = Some(Pending { operation, at, want });
+        process.pending = Some(Pending::new(operation, at, want));
     }
 
     /// A frame that begins to run `func`.

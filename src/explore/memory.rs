@@ -91,6 +91,11 @@ impl Machine<'_> {
             Object::Slice { .. } => Ok(self.method_by_kind(value, name, MethodBase::Slice)),
             Object::Map { .. } => Ok(self.method_by_kind(value, name, MethodBase::Map)),
             Object::Closure { .. } => Ok(self.method_by_kind(value, name, MethodBase::Func)),
+            Object::Timer { callback: true, .. } if self.program.name(name) == "C" => {
+                // <https://pkg.go.dev/time#AfterFunc>: "The returned Timer's C field is not used and
+                // will be nil."
+                Ok(Some(Member::Value(Value::Nil)))
+            }
             Object::Timer { channel, .. } if self.program.name(name) == "C" => {
                 Ok(Some(Member::Value(channel.pointer())))
             }

@@ -144,8 +144,11 @@ pub(super) enum Operation {
         target: Value,
         args: [Value; 2],
     },
-    /// Lets others run: `time.Sleep`, and after a `go` statement.
+    /// Lets others run.
     Yield,
+    /// `time.Sleep` where all began with the exploration: long enough for the others to come where they are
+    /// going next.
+    Sleep,
     Started,
 }
 
@@ -197,7 +200,7 @@ impl Operation {
                 visit(*target);
                 args.iter().for_each(|&value| visit(value));
             }
-            Operation::Decide(_) | Operation::Yield | Operation::Started => {}
+            Operation::Decide(_) | Operation::Yield | Operation::Sleep | Operation::Started => {}
         }
     }
 
@@ -239,6 +242,14 @@ pub(super) struct Pending {
     pub operation: Operation,
     pub at: Site,
     pub want: Want,
+    /// Whether somebody has slept since it was pending: the goroutine is there by now.
+    pub settled: bool,
+}
+
+impl Pending {
+    pub fn new(operation: Operation, at: Site, want: Want) -> Pending {
+        Pending { operation, at, want, settled: false }
+    }
 }
 
 /// A goroutine.

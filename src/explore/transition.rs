@@ -230,6 +230,15 @@ impl Machine<'_> {
         let held = Held { by: id, at };
         let mut results = Vec::new();
         match pending.operation {
+            Operation::Sleep => {
+                for process in &mut state.processes {
+                    if process.pending.as_ref().is_some_and(|pending| !pending.settled)
+                        && let Some(pending) = &mut Rc::make_mut(process).pending
+                    {
+                        pending.settled = true;
+                    }
+                }
+            }
             Operation::Close(channel) => {
                 if let Some(id) = channel.object()
                     && !state.heap.is_external(id)
@@ -244,7 +253,7 @@ impl Machine<'_> {
                     *waiting += 1;
                     let process = Rc::make_mut(&mut state.processes[index]);
                     let operation = Operation::WriteLock(lock);
-                    process.pending = Some(Pending { operation, at, want });
+                    process.pending = Some(Pending::new(operation, at, want));
                     return Ok(());
                 }
                 _ => {}
@@ -313,7 +322,7 @@ impl Machine<'_> {
                 self.unlock_locker(state, cond, id);
                 let process = Rc::make_mut(&mut state.processes[index]);
                 let operation = Operation::CondSleep(cond);
-                process.pending = Some(Pending { operation, at, want });
+                process.pending = Some(Pending::new(operation, at, want));
                 return Ok(());
             }
             Operation::CondSleep(cond) => {
@@ -490,7 +499,7 @@ impl Machine<'_> {
             _ => None,
         };
         let process = Rc::make_mut(&mut state.processes[index]);
-        process.pending = lock.map(|lock| Pending { operation: Operation::Lock(lock), at, want });
+        process.pending = lock.map(|lock| Pending::new(Operation::Lock(lock), at, want));
     }
 
     fn stop_timer(&mut self, state: &mut State, timer: ObjectId, before: bool) {

@@ -62,7 +62,9 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 /// A loop of the run.
 fn own_loop<'a>(look: Look<'_, 'a>, read: &Arc<Read<'a>>, turn: &Turn) -> Option<Finding> {
     let stay = stay::of_turn(look, read, turn)?;
-    if enders::are_called_elsewhere(look, &stay, (&read.function, turn.at)) {
+    if enders::are_called_elsewhere(look, &stay, (&read.function, turn.at))
+        || enders::are_fed_by(look, &stay, &read.function)
+    {
         return None;
     }
     let function = &read.function;

@@ -67,6 +67,8 @@ struct Fresh {
     made: ExprId,
     /// The call that it is given to.
     call: ExprId,
+    /// What it is given as.
+    arg: ExprId,
     /// Where that happens.
     at: At,
     /// That it waits.
@@ -102,7 +104,7 @@ fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
             if let Some(evidence) = evidence::waits_on(cx, read, call, index) {
                 let unclear = origin.roots.len() > 1;
                 let (derivations, deadline) = (origin.derivations, origin.deadline);
-                found.push(Fresh { made, call, at, evidence, derivations, deadline, unclear });
+                found.push(Fresh { made, call, arg, at, evidence, derivations, deadline, unclear });
             }
         }
     }
@@ -135,6 +137,7 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
         || purpose::is_explained(function, &spans)
         || purpose::after_the_end(function, fresh.at)
         || purpose::after_the_end(function, made_at)
+        || evidence::is_kept(cx, function, fresh.call, fresh.arg)
     {
         return None;
     }
@@ -146,7 +149,8 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
         Reach::Caller | Reach::Away => return None,
     };
     let ends = fresh.unclear || fresh.deadline || others_end(cx, read, fresh);
-    if ends && !hides(function, fresh, &own) {
+    // What runs some time later need not run under the context that the variable held before.
+    if ends && (own.is_later || !hides(function, fresh, &own)) {
         return None;
     }
     let mut finding = cut_off(cx, function, fresh, &own);

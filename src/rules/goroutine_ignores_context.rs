@@ -7,7 +7,7 @@
 use crate::catalog;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, Func, FuncId, LocalKind, ObjectId, Type, TypeDecl};
+use crate::index::{Builtin, Callee, Def, Func, FuncId, LocalKind, ObjectId, Type, TypeDecl};
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::{may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
@@ -88,7 +88,7 @@ fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
             _ => false,
         })
     });
-    if of_process {
+    if of_process || recovers_from_send(function, body) {
         return None;
     }
     let file = function.file;
@@ -112,6 +112,29 @@ fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
     let start = file.stmt(endless).span.start;
     let span = Span::new(start, start + "for".len() as u32);
     Some(Location { file: function.file_id, span })
+}
+
+/// Whether a body sends, and recovers from its panics: whoever closes the channel ends it.
+fn recovers_from_send(function: &Function<'_>, body: BodyId) -> bool {
+    let (file, cfg) = (function.file, &function.body(body).cfg);
+    let sends = cfg.steps().any(|step| match cfg.step(step) {
+        Step::Send(_) => true,
+        Step::Comm(comm) => matches!(file.stmt(comm).kind, StmtKind::Send { .. }),
+        _ => false,
+    });
+    let recovers = || {
+        let deferred = cfg.steps().filter_map(|step| match cfg.step(step) {
+            Step::Defer(stmt) => Some(Node::Stmt(stmt)),
+            _ => None,
+        });
+        deferred.flat_map(|stmt| file.descendants(stmt)).any(|node| match node {
+            Node::Expr(call) => {
+                matches!(function.info.callee(call), Callee::Builtin(Builtin::Recover))
+            }
+            _ => false,
+        })
+    };
+    sends && recovers()
 }
 
 /// Whether a body sleeps between its turns, so that it is no step of somebody's work.

@@ -235,7 +235,21 @@ fn sibling(cx: &FunctionCx<'_>, read: &Read<'_>, call: &WithContext) -> Option<E
     {
         return None;
     }
-    let own = bounded_call(cx, read, &base, Some(call.call));
+    let bases = match base.is_empty() {
+        true => asked(cx, &read.function, call.call),
+        false => vec![base],
+    };
+    bases.iter().find_map(|base| bounded_elsewhere(cx, read, call, base))
+}
+
+/// A call of a peer with a deadline, other than `call`.
+fn bounded_elsewhere(
+    cx: &FunctionCx<'_>,
+    read: &Read<'_>,
+    call: &WithContext,
+    base: &str,
+) -> Option<Evidence> {
+    let own = bounded_call(cx, read, base, Some(call.call));
     if own.is_some() {
         return own;
     }
@@ -246,7 +260,7 @@ fn sibling(cx: &FunctionCx<'_>, read: &Read<'_>, call: &WithContext) -> Option<E
     siblings.find_map(|method| {
         let other = FunctionCx { func: method.id, ..*cx };
         let read = cx.summaries().read(method.id)?;
-        bounded_call(&other, &read, &base, None)
+        bounded_call(&other, &read, base, None)
     })
 }
 
@@ -292,7 +306,9 @@ fn bounded_call(
             && match peer(function, call.call) {
                 Some(own) if own == base => true,
                 // A method of the type that hands the context on to the peer.
-                Some(own) if own.is_empty() => asks(cx, function, call.call, base),
+                Some(own) if own.is_empty() => {
+                    asked(cx, function, call.call).iter().any(|asked| asked == base)
+                }
                 _ => false,
             }
     })?;
@@ -304,19 +320,21 @@ fn bounded_call(
     })
 }
 
-/// Whether a call is of a method of the package that gives its first parameter to this peer.
-fn asks(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, base: &str) -> bool {
-    let Callee::Func(func) = *function.info.callee(call) else { return false };
+/// The peers to which a method of the package that is called gives its first parameter.
+fn asked(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Vec<String> {
+    let Callee::Func(func) = *function.info.callee(call) else { return Vec::new() };
     if func.package != cx.func.package {
-        return false;
+        return Vec::new();
     }
-    let Some(read) = cx.summaries().read(func) else { return false };
+    let Some(read) = cx.summaries().read(func) else { return Vec::new() };
     let inner = FunctionCx { func, ..*cx };
-    calls_with_context(&inner, &read).iter().any(|call| {
+    let calls = calls_with_context(&inner, &read);
+    let given = calls.iter().filter(|call| {
         matches!(&call.origin.roots[..], [ContextRoot::Place(place)]
             if place.path.is_empty() && place.root == Root::Param(0))
-            && peer(&read.function, call.call).as_deref() == Some(base)
-    })
+    });
+    let peers = given.filter_map(|call| peer(&read.function, call.call));
+    peers.filter(|peer| !peer.is_empty()).collect()
 }
 
 fn finding(

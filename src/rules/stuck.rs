@@ -184,7 +184,12 @@ impl<'a> Explorer<'a> {
                 if ends_process && centre.number == 0 && is_meant {
                     return None;
                 }
-                if story.is_meant(centre) || story.closes_itself(centre) {
+                let is_left = matches!(verdict.fault, judge::Fault::LeftLocked);
+                if story.is_meant(centre)
+                    || story.closes_itself(centre)
+                    || story.falls_through(stuck, centre)
+                    || is_left && story.is_handed_over(centre)
+                {
                     return None;
                 }
                 let mut finding = story.finding(stuck, &verdict);

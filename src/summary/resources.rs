@@ -20,8 +20,8 @@ pub struct Resource {
     pub started: Location,
     /// The channel or context within the result that every way out of the goroutine looks at.
     pub stop: Vec<Symbol>,
-    /// The methods of the result that close that channel, send on it, or call a function that is
-    /// stored beside it, sorted by name; never empty.
+    /// The methods of the result that close that channel, send on it what says nothing but that, or
+    /// call a function that is stored beside it, sorted by name; never empty.
     pub ends: Vec<Symbol>,
 }
 
@@ -94,6 +94,17 @@ impl<'a> Summaries<'a> {
             }
         }
         None
+    }
+
+    /// Whether the values of a channel say more than that it is over: neither nothing, yes or no, nor
+    /// where to answer.
+    fn carries_work(&self, channel: &Type) -> bool {
+        let Type::Chan(_, element) = self.index.underlying(channel) else { return false };
+        !self.index.is_signal(channel)
+            && !matches!(
+                self.index.underlying(&element),
+                Type::Chan(..) | Type::Basic(_) | Type::Interface(_)
+            )
     }
 
     /// The resource that a result of a call of a function of the run is.
@@ -239,9 +250,14 @@ impl<'a> Summaries<'a> {
             })
         };
         let of_context = stop.last().is_some_and(|name| name.as_str() == "Done()");
+        // Who is sent work goes on with it.
+        let carries_work = matches!(stop, [name] if fields.fields.iter().any(|field| {
+            field.name == *name && self.carries_work(&field.ty)
+        }));
         let stops = |deed: &Deed| match (deed.act, &deed.place.path[..]) {
             _ if deed.place.root != Root::Receiver => false,
-            (Act::Closed | Act::SentTo(_), path) => path == stop,
+            (Act::Closed, path) => path == stop,
+            (Act::SentTo(_), path) => path == stop && !carries_work,
             (Act::Called, [field]) => of_context && is_cancel(*field),
             _ => false,
         };

@@ -10,18 +10,27 @@ use crate::rules::scene::serves_tests;
 use crate::summary::{At, BodyFlow, Function, Read};
 use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind, Symbol};
 
-/// The methods that end a wait of `waiter`, a method of `owner`, for its condition `cond`: they set
-/// what the wait looks at, or wake it without anything to do. `None` if it is not known who does.
+/// Who wakes a wait for a condition.
+pub(super) struct Wakers {
+    /// The methods that end it: they set what the wait looks at, or wake it without anything to do.
+    pub enders: Vec<Symbol>,
+    /// The methods that give it what it waits for.
+    pub feeders: Vec<Symbol>,
+}
+
+/// The methods that wake a wait of `waiter`, a method of `owner`, for its condition `cond`. `None` if it
+/// is not known who does.
 pub(super) fn of_type(
     look: Look<'_, '_>,
     owner: ObjectId,
     cond: Symbol,
     waiter: &Read<'_>,
-) -> Option<Vec<Symbol>> {
+) -> Option<Wakers> {
     let index = look.cx.index();
     let flags = flags(index, owner, &waiter.function);
     let funcs = &index.package(owner.package).funcs;
     let mut enders: Vec<&Func> = Vec::new();
+    let mut feeders: Vec<Symbol> = Vec::new();
     for func in funcs.iter().filter(|func| func.id != waiter.function.id) {
         let mentions = flags.iter().chain([&cond]).any(|&name| holds(index, func, name));
         if !mentions || serves_tests(index, func.id) {
@@ -31,7 +40,7 @@ pub(super) fn of_type(
         let is_method = func.receiver.and_then(|receiver| receiver.ty) == Some(owner);
         match deed {
             Deed::Nothing => {}
-            Deed::Feeds if is_method => {}
+            Deed::Feeds if is_method => feeders.push(func.name),
             Deed::Ends if is_method => enders.push(func),
             Deed::Feeds | Deed::Ends => return None,
         }
@@ -49,7 +58,8 @@ pub(super) fn of_type(
     if enders.iter().any(|ender| ender.id == waiter.function.id) {
         return None;
     }
-    Some(enders.into_iter().map(|ender| ender.name).collect())
+    let enders = enders.into_iter().map(|ender| ender.name).collect();
+    Some(Wakers { enders, feeders })
 }
 
 /// What a function does to those who wait.
@@ -138,6 +148,21 @@ fn calls(index: &Index<'_>, caller: &Func, callee: &Func) -> bool {
         }
         _ => false,
     })
+}
+
+/// Whether the function of the loop gives the wait itself what it waits for, in a goroutine of its own or
+/// elsewhere: how long that takes is in its own hands.
+pub(super) fn are_fed_by(look: Look<'_, '_>, stay: &Stay, function: &Function<'_>) -> bool {
+    let file = function.file;
+    let root = Node::Decl(function.index.func(function.id).decl);
+    !stay.feeders.is_empty()
+        && file.descendants(root).any(|node| match node {
+            Node::Expr(call) => {
+                file.method_call(call).is_some_and(|(_, name)| stay.feeders.contains(&name.name))
+                    && is_of(look, stay, function.info.callee(call))
+            }
+            _ => false,
+        })
 }
 
 /// Whether anybody may end the wait but the code behind the loop.

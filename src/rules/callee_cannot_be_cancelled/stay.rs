@@ -12,6 +12,7 @@ use crate::index::{
     BodyInfo, Callee, Def, Func, FuncId, Index, ObjectId, ObjectKind, Selection, Type, TypeDecl,
 };
 use crate::project::PackageId;
+use crate::rules::callee_cannot_be_cancelled::enders::Wakers;
 use crate::rules::callee_cannot_be_cancelled::turns::{self, Runs, Turn};
 use crate::rules::callee_cannot_be_cancelled::{Look, enders};
 use crate::rules::scene::serves_tests;
@@ -28,6 +29,8 @@ pub(super) struct Stay {
     pub object: Object,
     /// The methods of the object that end the wait.
     pub enders: Vec<Symbol>,
+    /// The methods of the object that give the wait what it waits for.
+    pub feeders: Vec<Symbol>,
     /// The packages of dependencies on the way.
     pub packages: Vec<PackageId>,
     /// The calls through interfaces on the way, with what they run.
@@ -139,6 +142,7 @@ impl<'a> Search<'_, 'a> {
                 field: field_of(function.file, function.info, base),
             },
             enders: blocking.ended_by.iter().map(|name| Symbol::new(name)).collect(),
+            feeders: Vec::new(),
             packages: Vec::new(),
             dispatched: Vec::new(),
         })
@@ -165,7 +169,7 @@ impl<'a> Search<'_, 'a> {
         if sees_end {
             return None;
         }
-        let enders = enders::of_type(self.look, owner, field, read)?;
+        let Wakers { enders, feeders } = enders::of_type(self.look, owner, field, read)?;
         let name = index.object(owner).name;
         let text = function.callee_text(wait);
         Some(Stay {
@@ -173,6 +177,7 @@ impl<'a> Search<'_, 'a> {
             waits: format!("`{}` of `{name}` waits in `{text}`", declared.name),
             object: Object { ty: index.object_type(owner), field: None },
             enders,
+            feeders,
             packages: Vec::new(),
             dispatched: Vec::new(),
         })

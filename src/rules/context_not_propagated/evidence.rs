@@ -211,6 +211,35 @@ fn is_local(function: &Function<'_>, call: ExprId) -> bool {
     }
 }
 
+/// Whether a call gives a context to a method that keeps it in its receiver: then it is the context of
+/// that, for as long as it lives, and not of the call alone.
+pub fn is_kept(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: ExprId) -> bool {
+    let Some(index) = function.args(call).iter().position(|&other| other == arg) else {
+        return false;
+    };
+    let Callee::Func(func) = *function.info.callee(call) else { return false };
+    let Some(read) = cx.summaries().read(func) else { return false };
+    let callee = &read.function;
+    let given = Place::root(Root::Param(index as u32));
+    let body = &callee.body(BodyId::OWN);
+    body.cfg.steps().any(|step| {
+        let Step::Assign(stmt) = body.cfg.step(step) else { return false };
+        let StmtKind::Assign { left, right, .. } = &callee.file.stmt(stmt).kind else {
+            return false;
+        };
+        left.iter().zip(right).any(|(&left, &right)| {
+            let target = callee.file.expr(callee.file.unparen(left));
+            let is_field = matches!(target.kind, ExprKind::Selector { .. });
+            let at = At { body: BodyId::OWN, step };
+            let held = || callee.places(at, left).only().map(|place| place.root);
+            is_field
+                && callee.info.type_of(right).is_context()
+                && held() == Some(Root::Receiver)
+                && cx.summaries().context(callee, at, right).only().as_ref() == Some(&given)
+        })
+    })
+}
+
 /// Whether a function of the run waits on its parameter, a context.
 pub fn waits_in(cx: &FunctionCx<'_>, func: FuncId, param: u32) -> Option<Evidence> {
     through(cx, func, param, MAX_DEPTH - 1)
@@ -287,7 +316,7 @@ const MAX_IMPLEMENTATIONS: usize = 8;
 /// An interface of the module is implemented by what the package at hand can reach in its module,
 /// and one that only packages implement which are not part of the run may wait for nobody. Of an
 /// interface that comes from outside, its own package is asked: others implement it elsewhere.
-fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec<FuncId>> {
+pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec<FuncId>> {
     let TypeDecl::Global(object) = selection.owner.named()?.decl else { return None };
     let index = cx.index();
     let of_module = is_of_module(cx, object.package);

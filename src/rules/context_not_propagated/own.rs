@@ -21,6 +21,8 @@ pub struct Own {
     pub from: From,
     /// Which parameter it is, if it is one.
     param: Option<u32>,
+    /// Whether it is not known when the step at which it is at hand runs.
+    pub is_later: bool,
 }
 
 /// Where a context comes from.
@@ -79,7 +81,11 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
                     .is_none_or(|given| is_given(cx, function, given, MAX_CALLERS)),
                 _ => true,
             };
-            return if ends && uses(&own) { Reach::Own(own) } else { Reach::Away };
+            let is_later = apart.is_some();
+            return match ends && uses(&own) {
+                true => Reach::Own(Own { is_later, ..own }),
+                false => Reach::Away,
+            };
         }
         let (Some(made), Some(literal)) = (function.body(body).made, literal) else { break };
         match runs(cx, read, made, literal) {
@@ -285,13 +291,15 @@ fn of_signature(
         };
         let LocalKind::Param(index) = local.kind else { return None };
         let (name, declared) = (local.name, local.span);
-        return Some(Own { text, name, declared, from: From::Param, param: Some(index) });
+        let (from, param) = (From::Param, Some(index));
+        return Some(Own { text, name, declared, from, param, is_later: false });
     }
     let holder = params().find(|local| !local.name.is_blank() && holds_context(cx, &local.ty))?;
     let text = format!("{}.Context()", holder.name);
     let (name, declared) = (holder.name, holder.span);
     let LocalKind::Param(index) = holder.kind else { return None };
-    Some(Own { text, name, declared, from: From::Holder, param: Some(index) })
+    let (from, param) = (From::Holder, Some(index));
+    Some(Own { text, name, declared, from, param, is_later: false })
 }
 
 /// Whether this type is a context, or one that a library makes of it.
@@ -344,6 +352,7 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
         declared: receiver.span,
         from: From::Field,
         param: None,
+        is_later: false,
     })
 }
 

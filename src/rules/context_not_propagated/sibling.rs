@@ -4,7 +4,7 @@
 use crate::catalog::{Blocking, NonBlocking, Pure};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
-use crate::index::{Callee, Def, FuncId, Signature, Type};
+use crate::index::{Callee, Def, FuncId, Selection, Signature, Type};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{evidence, purpose};
 use crate::summary::{At, BodyId, Function, What, covering, facts};
@@ -58,11 +58,28 @@ pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<
         if !is_same_under_context(takes_none, takes_one) {
             return None;
         }
-        let confidence = match (body, func) {
-            (Some(body), Some(func)) => through(cx, body, func)?,
+        let confidence = match (body, func, callee_of(function, call)) {
+            (Some(body), Some(func), _) => through(cx, body, func)?,
+            (_, _, Callee::InterfaceMethod(selection)) if wait_for_nobody(cx, selection) => {
+                return None;
+            }
             _ => Confidence::Medium,
         };
         Some(Sibling { name: sibling, confidence })
+    })
+}
+
+fn callee_of<'f>(function: &Function<'f>, call: ExprId) -> &'f Callee {
+    function.info.callee(call)
+}
+
+/// Whether the methods that stand for an interface's are in sight, and none of them waits.
+fn wait_for_nobody(cx: &FunctionCx<'_>, selection: &Selection) -> bool {
+    evidence::implementations(cx, selection).is_some_and(|known| {
+        !known.is_empty()
+            && known.iter().all(|&func| {
+                cx.summaries().of(func).is_some_and(|summary| summary.waits.is_empty())
+            })
     })
 }
 

@@ -10,7 +10,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
 use crate::index::{Builtin, Callee};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock};
+use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, leaving_arm};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
@@ -95,6 +95,8 @@ fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
         || !leaves
         || own
         || may_recover(groups, send)
+        || are_locked(groups, send, close)
+        || waits_for_sender(groups, group, send)
         || !is_made(groups, make, close)
         || !comes_first(groups, group, make, close)
     {
@@ -110,6 +112,40 @@ fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     label(groups, &mut finding, send, Role::Context, "the answer is sent here".to_owned());
     finding.help = "do not close it: a channel that nobody uses any more needs no close".to_owned();
     Some(finding)
+}
+
+/// Whether both a send and a close are made under a lock, so that the one can know of the other.
+fn are_locked(groups: &Groups<'_>, send: &Op, close: &Op) -> bool {
+    [send, close].into_iter().all(|op| holds_lock(&groups.scenes[op.scene], op))
+}
+
+/// Whether whoever receives leaves only when the goroutine that sends has come to its end, and closed a
+/// channel by which it tells so.
+fn waits_for_sender(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
+    let sender = groups.scenes[send.scene].cx.func;
+    let runs = |scene: &Scene<'_>| {
+        scene.cx.func == sender
+            || scene.nodes.iter().any(|&node| match node {
+                Node::Expr(call) => {
+                    matches!(scene.info.callee(call), Callee::Func(id) if *id == sender)
+                }
+                _ => false,
+            })
+    };
+    let mut receives = group.ops.iter().filter(|op| op.act == Act::Receive);
+    receives.all(|op| {
+        leaving_arm(groups, group, op)
+            .and_then(|arm| groups.of_expr(op.scene, arm.channel))
+            .is_some_and(|told| {
+                let mut closes = told.ops.iter().filter(|op| op.act == Act::Close).peekable();
+                closes.peek().is_some()
+                    && closes.all(|op| {
+                        let scene = &groups.scenes[op.scene];
+                        let at_end = matches!(op.node, Node::Expr(call) if scene.is_deferred(call));
+                        at_end && op.literal.is_none() && runs(scene)
+                    })
+            })
+    })
 }
 
 /// Whether a send that panics may be caught: its function recovers, or it is part of a literal that

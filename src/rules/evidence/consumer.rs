@@ -14,6 +14,7 @@ use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::holds_lock;
 use crate::rules::evidence::traffic::{after_recover, loops_around};
 use crate::rules::evidence::{confidence, first_line};
+use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
 use crate::source::Span;
 use crate::summary::{At, Read, Root, Source};
@@ -51,6 +52,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)
+            && !receives.iter().any(|receive| ends_source(groups, receive, op))
             && !receives.iter().any(|receive| {
                 receive.scene == op.scene && encloses(scene, receive.literal, op.literal)
             })
@@ -79,6 +81,29 @@ fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
         let Some(&capacity) = maker.args(make).get(1) else { return false };
         variables(maker, capacity).into_iter().any(|name| turns.contains(&name))
     })
+}
+
+/// Whether a consumer closes what the loop around a send asks for more, as a connection that both
+/// sides share: then that loop ends, too.
+fn ends_source(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
+    let consumer = &groups.scenes[receive.scene];
+    let sender = &groups.scenes[send.scene];
+    let receiver = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
+    if receiver(consumer).is_none() || receiver(consumer) != receiver(sender) {
+        return false;
+    }
+    let bases = |scene: &Scene<'_>, of: &dyn Fn(ExprId, Symbol) -> bool| -> Vec<String> {
+        let called = scene.nodes.iter().filter_map(|&node| {
+            let Node::Expr(call) = node else { return None };
+            let (base, name) = scene.method_call(call)?;
+            let is_part = scene.selector(base).is_some();
+            (is_part && of(call, name.name)).then(|| scene.text(base))
+        });
+        called.collect()
+    };
+    let looped = |call: ExprId| !loops_around(sender, Node::Expr(call)).is_empty();
+    let asked = bases(sender, &|call, name| looped(call) && !names_end(name));
+    bases(consumer, &|_, name| names_end(name)).iter().any(|ended| asked.contains(ended))
 }
 
 /// The names of variables and fields in an expression; of `x.f` that is `f`, since much may be

@@ -146,9 +146,7 @@ impl<'g, 'a> Left<'g, 'a> {
         if !self.receives.iter().all(|(op, arm)| arm.stays || self.is_gone_for_good(op, arm)) {
             return;
         }
-        // A send on what the receiver has closed does not wait.
-        let receives_in = |scene: usize| self.receives.iter().any(|(op, _)| op.scene == scene);
-        if self.group.ops.iter().any(|op| op.act == Act::Close && receives_in(op.scene)) {
+        if self.is_closed_at_the_end() {
             return;
         }
         let ending = self.set_at_the_end();
@@ -166,6 +164,22 @@ impl<'g, 'a> Left<'g, 'a> {
                 findings.push(self.leaver(send));
             }
         }
+    }
+
+    /// Whether a receiver, or who ends it, closes the channel too: a send on that panics, and does not
+    /// wait.
+    fn is_closed_at_the_end(&self) -> bool {
+        let closes = |group: &Group, scene: usize| {
+            group.ops.iter().any(|op| op.act == Act::Close && op.scene == scene)
+        };
+        self.receives.iter().any(|(op, arm)| {
+            let told = || self.groups.of_expr(op.scene, arm.channel);
+            closes(self.group, op.scene)
+                || told().is_some_and(|told| {
+                    let mut ends = told.ops.iter().filter(|op| op.act == Act::Close);
+                    ends.any(|end| closes(self.group, end.scene))
+                })
+        })
     }
 
     /// Whether a receiver that leaves by what a method out of sight gives does not come back: who makes
@@ -532,26 +546,45 @@ fn is_named_once(scene: &Scene<'_>) -> bool {
     named == 1
 }
 
-/// Whether a lock is taken before a node and not given back before it, in order of text.
+/// Whether some way leads from where a lock is taken to an operation, on which it is not given back.
 pub(super) fn holds_lock(scene: &Scene<'_>, op: &Op) -> bool {
     if !holds_any(&scene.cx, &["Lock"]) {
         return false;
     }
-    let end = scene.span(op.node).start;
-    let mut held = 0_i32;
-    for &node in scene.nodes.iter() {
-        let Node::Expr(call) = node else { continue };
-        if scene.span(node).start > end || scene.literal_around(node) != op.literal {
-            continue;
-        }
-        let Some((_, name)) = scene.method_call(call) else { continue };
-        match name.name.as_str() {
-            "Lock" | "RLock" => held += 1,
-            "Unlock" | "RUnlock" if !scene.is_deferred(call) => held -= 1,
-            _ => {}
+    let Some(graph) = scene.graph(op.literal) else { return false };
+    let Some(to) = op.step(scene, &graph) else { return false };
+    let called = |names: [&str; 2]| -> Vec<StepId> {
+        let calls = graph.steps().filter(|&step| {
+            let Step::Call(call) = graph.step(step) else { return false };
+            scene.method_call(call).is_some_and(|(_, name)| names.contains(&name.name.as_str()))
+        });
+        calls.collect()
+    };
+    let mut walk = Held { to, unlocks: called(["Unlock", "RUnlock"]) };
+    let locks = called(["Lock", "RLock"]);
+    locks.into_iter().any(|lock| graph.finds(Start::After(lock), (), &mut walk))
+}
+
+/// A walk to a step on which no lock is given back.
+struct Held {
+    to: StepId,
+    unlocks: Vec<StepId>,
+}
+
+impl Walk for Held {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        match step {
+            step if step == self.to => Passing::Found,
+            step if self.unlocks.contains(&step) => Passing::Drop,
+            _ => Passing::On(()),
         }
     }
-    held > 0
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        false
+    }
 }
 
 /// The text of an expression, if it is short.

@@ -355,11 +355,12 @@ impl Walk for Unused<'_, '_, '_> {
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
         let mut next = decided.clone();
-        // A loop that starts the goroutines has at least one turn.
-        if let EdgeKind::Done(_) = edge.kind
-            && !self.passed_turn(edge)
-        {
-            return None;
+        match edge.kind {
+            // A loop that starts the goroutines has at least one turn.
+            EdgeKind::Done(_) if !self.passed_turn(edge) => return None,
+            // Of a `switch` without a default the cases are all that there is.
+            EdgeKind::NoCase(_) => return None,
+            _ => {}
         }
         self.conditions.edge(&mut next, edge).then_some(next)
     }

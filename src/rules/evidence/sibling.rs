@@ -40,8 +40,8 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
 /// Whether no receiver is known that stays until the channel is closed, or comes when the end was
 /// announced to take the last value.
 fn receivers_may_leave(groups: &Groups<'_>, group: &Group) -> bool {
-    group.open
-        || group.ops.iter().all(|op| match op.act {
+    !is_closed_for_others(groups, group)
+        && group.ops.iter().all(|op| match op.act {
             Act::Receive => {
                 let scene = &groups.scenes[op.scene];
                 let once = op.select.is_none()
@@ -52,6 +52,19 @@ fn receivers_may_leave(groups: &Groups<'_>, group: &Group) -> bool {
             Act::Range => false,
             _ => true,
         })
+}
+
+/// Whether the channel comes from others and goes to them, and the body that sends closes it in a `defer`:
+/// whoever gives such a channel away ranges over it to its end.
+fn is_closed_for_others(groups: &Groups<'_>, group: &Group) -> bool {
+    let own = |op: &Op| matches!(op.act, Act::Receive | Act::Range | Act::Make(_));
+    let is_closed = |close: &Op| {
+        let scene = &groups.scenes[close.scene];
+        close.act == Act::Close
+            && matches!(close.node, Node::Expr(call) if scene.is_deferred(call))
+            && group.ops.iter().any(|op| op.act == Act::Send && op.same_body(close))
+    };
+    !group.ops.iter().any(own) && group.ops.iter().any(is_closed)
 }
 
 /// Whether a body cancels a context or closes a channel above what it receives.

@@ -11,6 +11,7 @@ use crate::index::{Callee, Def, LocalKind};
 use crate::rules::conditions::{Conditions, Decided};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::stays_ready;
+use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Location;
@@ -83,7 +84,8 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         .iter()
         .filter(|op| matches!(op.act, Act::Make(_)) && op.scene == close.scene)
         .find_map(|op| scene.step_of(cfg, op.node));
-    let start = made.map_or(Start::Entry, Start::After);
+    let start = made.or_else(|| came(scene, &closing, close.channel));
+    let start = start.map_or(Start::Entry, Start::After);
     let paths = cfg.search(start, Vec::new(), &mut walk);
     let exit = paths.iter().find_map(|path| match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
@@ -124,6 +126,17 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     finding.why = format!("nobody else closes `{name}`");
     finding.help = format!("`defer close({name})`, or close it on this way out too");
     Some(finding)
+}
+
+/// Where a body receives what it has the channel from: before that the request was not taken.
+fn came(scene: &Scene<'_>, closing: &Closing<'_>, channel: ExprId) -> Option<StepId> {
+    let local = root_variable(scene, channel)??;
+    let function = &closing.read.function;
+    let mut bound = function.definitions_of(local).filter_map(|definition| definition.at);
+    let (at, None) = (bound.next()?, bound.next()) else { return None };
+    let step = function.step(at);
+    let receives = matches!(step, Step::Bind(_)) || step.received_from(scene.file).is_some();
+    (receives && at.body == closing.body).then_some(at.step)
 }
 
 /// Where the close is decided: in its own body, or where the goroutine is started that closes on

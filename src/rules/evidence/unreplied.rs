@@ -56,8 +56,11 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let cfg = &read.function.body(body).cfg;
     let start = served.step(scene, cfg)?;
     let conditions = Conditions::new(&read.function, body);
-    let answered: Vec<StepId> =
+    let mut answered: Vec<StepId> =
         answers.iter().map(|op| op.step(scene, cfg)).collect::<Option<_>>()?;
+    // Who answers in a `select` has tried; beside that is what ends one of the two.
+    let selects = answers.iter().filter_map(|op| op.select);
+    answered.extend(selects.filter_map(|(select, _)| cfg.step_of_stmt(select)));
     let mut walk = Way {
         conditions: &conditions,
         to: &|step| step == start,

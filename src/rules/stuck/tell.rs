@@ -4,7 +4,9 @@ use memchr::memmem;
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::explore::{Action, Goroutine, Kind, Misuse, ResourceKind, Site, Stuck, WaitsFor};
+use crate::explore::{
+    Action, Goroutine, Kind, Misuse, ResourceKind, Site, Stuck, WaitsFor, WitnessStep,
+};
 use crate::program::Program;
 use crate::program::code::{FuncId, Op, SelectCase};
 use crate::rules::find;
@@ -139,6 +141,7 @@ impl Story<'_> {
 
     fn reads_again(&self, goroutine: &Goroutine) -> bool {
         goroutine.waits_for == WaitsFor::RLock
+            && held_at(goroutine).is_some_and(|at| self.text(at).contains(".RLock("))
     }
 
     fn primary_label(&self, centre: &Goroutine, fault: Fault) -> String {
@@ -279,6 +282,7 @@ impl Story<'_> {
             || self.asks_twice(stuck)
             || self.asks_own_count(stuck)
             || self.is_idle(stuck)
+            || self.starts_nobody(stuck, centre)
             // How often a loop counts down is decided by what is not known.
             || stuck.kind == Kind::Misuse(Misuse::NegativeCounter) && self.loops(centre.at) > 0;
         if doubtful || stuck.kind == Kind::Livelock {
@@ -295,7 +299,8 @@ impl Story<'_> {
             )
         });
         // A test chooses what it is given: what is unknown there is not open but not understood.
-        if chosen && (self.test || self.is_sized(centre) || is_lonely(stuck, centre)) {
+        let is_sized = self.is_sized(centre) || is_sized_by_choice(stuck, centre);
+        if chosen && (self.test || is_sized || is_lonely(stuck, centre)) {
             return Confidence::Low;
         }
         if chosen || centre.external || stuck.kind == Kind::Component {
@@ -345,6 +350,25 @@ impl Story<'_> {
         }
     }
 
+    /// Whether a lock that is left locked is one that another function of the package gives back without
+    /// taking it: it goes from hand to hand.
+    pub fn is_handed_over(&self, centre: &Goroutine) -> bool {
+        let Some(taken) = held_at(centre) else { return false };
+        let (lock, text) = (self.operand(taken), self.text(taken));
+        let Some((_, field)) = lock.rsplit_once('.') else { return false };
+        let reads = text.contains(".RLock(");
+        let gives = if reads { "RUnlock(" } else { "Unlock(" };
+        let gives = format!(".{field}.{gives}");
+        let takes = ["Lock(", "RLock("].map(|takes| format!(".{field}.{takes}"));
+        self.files.iter().any(|(_, file)| {
+            file.funcs().any(|(decl, _)| {
+                let text = file.source.slice(file.decl(decl).span);
+                let has = |what: &String| memmem::find(text, what.as_bytes()).is_some();
+                has(&gives) && !takes.iter().any(has)
+            })
+        })
+    }
+
     /// Whether all who are left wait for new work or for their end when the test that started them
     /// has returned: idle, and not stuck.
     fn is_idle(&self, stuck: &Stuck) -> bool {
@@ -360,6 +384,42 @@ impl Story<'_> {
             };
             goroutine.number != 0 && only_receives
         })
+    }
+
+    /// Whether who stays started nobody by a loop that does so, since it had no turn: how many it starts is
+    /// not known, and mostly given to be more than none.
+    fn starts_nobody(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
+        if stuck.goroutines.len() > 1 || centre.waits_for != WaitsFor::Send {
+            return false;
+        }
+        let none = |step: &&WitnessStep| {
+            matches!(step.action, Action::Condition(false) | Action::Count(0))
+                && !stuck.witness.iter().any(|other| {
+                    other.at == step.at && matches!(other.action, Action::Condition(true))
+                })
+        };
+        stuck.witness.iter().filter(none).any(|step| {
+            let code = &self.program.func(step.at.func).code;
+            let at = step.at.pc as usize;
+            let Some(&Op::Branch { target: after, .. }) = code.get(at) else { return false };
+            let body = code.get(at..after as usize).unwrap_or_default();
+            let is_loop = matches!(body.last(), Some(&Op::Jump(head)) if head <= step.at.pc);
+            is_loop && body.iter().any(|op| matches!(op, Op::Go { .. }))
+        })
+    }
+
+    /// Whether a counter stays up since no case was chosen of a `switch` over texts: most often it was
+    /// seen to before that it is one of them.
+    pub fn falls_through(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
+        if centre.waits_for != WaitsFor::Counter {
+            return false;
+        }
+        let cases = stuck.witness.iter().filter_map(|step| match step.action {
+            Action::Condition(truth) if self.text(step.at).starts_with('"') => Some(truth),
+            _ => None,
+        });
+        let cases: Vec<bool> = cases.collect();
+        cases.len() > 1 && cases.iter().all(|&truth| !truth)
     }
 
     /// How many loops of its function an instruction lies in.
@@ -535,6 +595,16 @@ fn is_lonely(stuck: &Stuck, centre: &Goroutine) -> bool {
     receives
         && stuck.goroutines.iter().all(|goroutine| goroutine.number == 0)
         && stuck.witness.iter().all(|step| step.goroutine == 0)
+}
+
+/// Whether a channel has no room since nothing was chosen for its computed size.
+fn is_sized_by_choice(stuck: &Stuck, centre: &Goroutine) -> bool {
+    centre.waits_for == WaitsFor::Send
+        && centre.resources.iter().any(|resource| {
+            stuck.witness.iter().any(|step| {
+                Some(step.at) == resource.made && matches!(step.action, Action::Count(_))
+            })
+        })
 }
 
 /// Where the lock that a goroutine waits for was taken.
