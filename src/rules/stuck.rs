@@ -188,6 +188,7 @@ impl<'a> Explorer<'a> {
                 if story.is_meant(centre)
                     || story.closes_itself(centre)
                     || story.falls_through(stuck, centre)
+                    || story.has_room_for_nothing(centre)
                     || is_left && story.is_handed_over(centre)
                 {
                     return None;

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::explore::{
-    Action, Goroutine, Kind, Misuse, ResourceKind, Site, Stuck, WaitsFor, WitnessStep,
+    Action, Goroutine, Kind, Misuse, Resource, ResourceKind, Site, Stuck, WaitsFor,
 };
 use crate::program::Program;
 use crate::program::code::{FuncId, Op, SelectCase};
@@ -282,7 +282,6 @@ impl Story<'_> {
             || self.asks_twice(stuck)
             || self.asks_own_count(stuck)
             || self.is_idle(stuck)
-            || self.starts_nobody(stuck, centre)
             // How often a loop counts down is decided by what is not known.
             || stuck.kind == Kind::Misuse(Misuse::NegativeCounter) && self.loops(centre.at) > 0;
         if doubtful || stuck.kind == Kind::Livelock {
@@ -299,8 +298,7 @@ impl Story<'_> {
             )
         });
         // A test chooses what it is given: what is unknown there is not open but not understood.
-        let is_sized = self.is_sized(centre) || is_sized_by_choice(stuck, centre);
-        if chosen && (self.test || is_sized || is_lonely(stuck, centre)) {
+        if chosen && (self.test || self.is_sized(centre) || is_lonely(stuck, centre)) {
             return Confidence::Low;
         }
         if chosen || centre.external || stuck.kind == Kind::Component {
@@ -312,17 +310,27 @@ impl Story<'_> {
     /// Whether a channel is full whose capacity is computed: how it compares to the number of
     /// values is decided by what is not known here.
     fn is_sized(&self, centre: &Goroutine) -> bool {
-        let made = centre.resources.iter().find_map(|resource| match resource.kind {
-            ResourceKind::Channel { capacity: 1.., .. } if centre.waits_for == WaitsFor::Send => {
-                resource.made
+        matches!(self.size_of_full(centre), Some((1.., size)) if !matches!(size, Some(Op::Const(_))))
+    }
+
+    /// Whether a channel has no room since a variable with its size is zero: whoever asks for room asks for
+    /// some, and for as many goroutines that make use of it.
+    pub fn has_room_for_nothing(&self, centre: &Goroutine) -> bool {
+        matches!(self.size_of_full(centre), Some((0, Some(Op::Load(_)))))
+    }
+
+    /// The capacity of a channel that is full, and what its size was computed with last.
+    fn size_of_full(&self, centre: &Goroutine) -> Option<(u32, Option<&Op>)> {
+        let full = |resource: &Resource| match resource.kind {
+            ResourceKind::Channel { capacity, .. } if centre.waits_for == WaitsFor::Send => {
+                resource.made.map(|made| (made, capacity))
             }
             _ => None,
-        });
-        made.is_some_and(|made| {
-            let code = &self.program.func(made.func).code;
-            let size = (made.pc as usize).checked_sub(1).and_then(|before| code.get(before));
-            !matches!(size, Some(Op::Const(_)))
-        })
+        };
+        let (made, capacity) = centre.resources.iter().find_map(full)?;
+        let code = &self.program.func(made.func).code;
+        let size = (made.pc as usize).checked_sub(1).and_then(|before| code.get(before));
+        Some((capacity, size))
     }
 
     /// Whether a goroutine waits at a channel that it made itself only to wait: `select {}` by
@@ -383,28 +391,6 @@ impl Story<'_> {
                 }
             };
             goroutine.number != 0 && only_receives
-        })
-    }
-
-    /// Whether who stays started nobody by a loop that does so, since it had no turn: how many it starts is
-    /// not known, and mostly given to be more than none.
-    fn starts_nobody(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
-        if stuck.goroutines.len() > 1 || centre.waits_for != WaitsFor::Send {
-            return false;
-        }
-        let none = |step: &&WitnessStep| {
-            matches!(step.action, Action::Condition(false) | Action::Count(0))
-                && !stuck.witness.iter().any(|other| {
-                    other.at == step.at && matches!(other.action, Action::Condition(true))
-                })
-        };
-        stuck.witness.iter().filter(none).any(|step| {
-            let code = &self.program.func(step.at.func).code;
-            let at = step.at.pc as usize;
-            let Some(&Op::Branch { target: after, .. }) = code.get(at) else { return false };
-            let body = code.get(at..after as usize).unwrap_or_default();
-            let is_loop = matches!(body.last(), Some(&Op::Jump(head)) if head <= step.at.pc);
-            is_loop && body.iter().any(|op| matches!(op, Op::Go { .. }))
         })
     }
 
@@ -595,16 +581,6 @@ fn is_lonely(stuck: &Stuck, centre: &Goroutine) -> bool {
     receives
         && stuck.goroutines.iter().all(|goroutine| goroutine.number == 0)
         && stuck.witness.iter().all(|step| step.goroutine == 0)
-}
-
-/// Whether a channel has no room since nothing was chosen for its computed size.
-fn is_sized_by_choice(stuck: &Stuck, centre: &Goroutine) -> bool {
-    centre.waits_for == WaitsFor::Send
-        && centre.resources.iter().any(|resource| {
-            stuck.witness.iter().any(|step| {
-                Some(step.at) == resource.made && matches!(step.action, Action::Count(_))
-            })
-        })
 }
 
 /// Where the lock that a goroutine waits for was taken.
