@@ -199,13 +199,25 @@ impl Cfg {
 
     /// Whether a step that satisfies `to` can come after `from`.
     pub fn reaches_any(&self, from: StepId, to: &dyn Fn(StepId) -> bool) -> bool {
-        self.finds(Start::After(from), (), &mut Reach { to, avoid: None })
+        self.finds(Start::After(from), (), &mut Reach { to, avoid: &|_| false, missing: true })
+    }
+
+    /// Whether `to` can come after `from` without a step between them that satisfies `avoid`.
+    pub fn reaches_without(
+        &self,
+        from: StepId,
+        to: StepId,
+        avoid: &dyn Fn(StepId) -> bool,
+    ) -> bool {
+        let mut walk = Reach { to: &|step| step == to, avoid, missing: false };
+        self.finds(Start::After(from), (), &mut walk)
     }
 
     /// Whether every path from the beginning to `below` passes `above` first; a step dominates
     /// itself.
     pub fn dominates(&self, above: StepId, below: StepId) -> bool {
-        let mut walk = Reach { to: &|step| step == below, avoid: Some(above) };
+        let mut walk =
+            Reach { to: &|step| step == below, avoid: &|step| step == above, missing: true };
         above == below || !self.finds(Start::Entry, (), &mut walk)
     }
 }
@@ -228,7 +240,9 @@ impl Walk for Escape<'_> {
 
 struct Reach<'r> {
     to: &'r dyn Fn(StepId) -> bool,
-    avoid: Option<StepId>,
+    avoid: &'r dyn Fn(StepId) -> bool,
+    /// Whether code that is missing may lead there.
+    missing: bool,
 }
 
 impl Walk for Reach<'_> {
@@ -237,13 +251,13 @@ impl Walk for Reach<'_> {
     fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
         match step {
             step if (self.to)(step) => Passing::Found,
-            step if Some(step) == self.avoid => Passing::Drop,
+            step if (self.avoid)(step) => Passing::Drop,
             _ => Passing::On(()),
         }
     }
 
     fn passes_missing(&self) -> bool {
-        true
+        self.missing
     }
 
     fn exit(&mut self, (): &(), _: Exit) -> bool {

@@ -14,7 +14,7 @@ mod process;
 
 use crate::catalog::Context;
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Step, StepId};
 use crate::index::{Callee, Def, LocalKind, Type};
 use crate::rules::peer::{
     WithContext, calls_with_context, is_known_peer, may_fail, waits_for_one_answer,
@@ -170,8 +170,7 @@ fn waited_for(
             method(other)
                 .is_some_and(|(base, name)| name == "Unlock" && function.text(base) == text)
         };
-        let mut walk = Held { to: at.step, unlocks: &unlocks };
-        let is_held = cfg.finds(Start::After(step), (), &mut walk);
+        let is_held = cfg.reaches_without(step, at.step, &unlocks);
         is_held.then(|| Evidence {
             location: Location { file: function.file_id, span: cfg.step(step).span(file) },
             label: format!("`{text}` is held from here on"),
@@ -203,28 +202,6 @@ fn counted(function: &Function<'_>, call: &WithContext) -> Option<Evidence> {
             help: "`context.WithTimeout` with a bound that those who wait can bear",
         })
     })
-}
-
-/// A walk to a step on which a lock is not given back.
-struct Held<'w> {
-    to: StepId,
-    unlocks: &'w dyn Fn(StepId) -> bool,
-}
-
-impl Walk for Held<'_> {
-    type State = ();
-
-    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-        match step {
-            step if step == self.to => Passing::Found,
-            step if (self.unlocks)(step) => Passing::Drop,
-            _ => Passing::On(()),
-        }
-    }
-
-    fn exit(&mut self, (): &(), _: Exit) -> bool {
-        false
-    }
 }
 
 /// A call of the same peer, by the same function or a method of the same type, that has a deadline.

@@ -4,11 +4,11 @@
 use crate::catalog::{Blocking, NonBlocking, Pure};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
-use crate::index::{Callee, Def, FuncId, Selection, Signature, Type};
+use crate::index::{Callee, Def, FuncId, Signature, Type};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{evidence, purpose};
 use crate::summary::{At, BodyId, Function, What, covering, facts};
-use crate::syntax::{ExprId, ExprKind, Symbol};
+use crate::syntax::{ExprId, Symbol};
 
 /// A method of the same type that does the same under a context.
 pub struct Sibling {
@@ -41,11 +41,7 @@ pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<
         Callee::InterfaceMethod(selection) => (selection.ty.clone(), None),
         _ => return None,
     };
-    let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return None };
-    let ExprKind::Selector { base, .. } = function.file.expr(function.file.unparen(callee)).kind
-    else {
-        return None;
-    };
+    let (base, _) = function.file.method_call(call)?;
     let receiver = function.info.type_of(base);
     SUFFIXES.iter().find_map(|suffix| {
         let sibling = Symbol::new(&format!("{}{suffix}", name.name));
@@ -58,23 +54,18 @@ pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<
         if !is_same_under_context(takes_none, takes_one) {
             return None;
         }
-        let confidence = match (body, func, callee_of(function, call)) {
-            (Some(body), Some(func), _) => through(cx, body, func)?,
-            (_, _, Callee::InterfaceMethod(selection)) if wait_for_nobody(cx, selection) => {
-                return None;
-            }
+        let confidence = match (body, func) {
+            (Some(body), Some(func)) => through(cx, body, func)?,
+            _ if waits_for_nobody(cx, callee) => return None,
             _ => Confidence::Medium,
         };
         Some(Sibling { name: sibling, confidence })
     })
 }
 
-fn callee_of<'f>(function: &Function<'f>, call: ExprId) -> &'f Callee {
-    function.info.callee(call)
-}
-
 /// Whether the methods that stand for an interface's are in sight, and none of them waits.
-fn wait_for_nobody(cx: &FunctionCx<'_>, selection: &Selection) -> bool {
+fn waits_for_nobody(cx: &FunctionCx<'_>, callee: &Callee) -> bool {
+    let Callee::InterfaceMethod(selection) = callee else { return false };
     evidence::implementations(cx, selection).is_some_and(|known| {
         !known.is_empty()
             && known.iter().all(|&func| {

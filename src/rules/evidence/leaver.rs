@@ -560,31 +560,9 @@ pub(super) fn holds_lock(scene: &Scene<'_>, op: &Op) -> bool {
         });
         calls.collect()
     };
-    let mut walk = Held { to, unlocks: called(["Unlock", "RUnlock"]) };
-    let locks = called(["Lock", "RLock"]);
-    locks.into_iter().any(|lock| graph.finds(Start::After(lock), (), &mut walk))
-}
-
-/// A walk to a step on which no lock is given back.
-struct Held {
-    to: StepId,
-    unlocks: Vec<StepId>,
-}
-
-impl Walk for Held {
-    type State = ();
-
-    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-        match step {
-            step if step == self.to => Passing::Found,
-            step if self.unlocks.contains(&step) => Passing::Drop,
-            _ => Passing::On(()),
-        }
-    }
-
-    fn exit(&mut self, (): &(), _: Exit) -> bool {
-        false
-    }
+    let (locks, unlocks) = (called(["Lock", "RLock"]), called(["Unlock", "RUnlock"]));
+    let given_back = |step: StepId| unlocks.contains(&step);
+    locks.into_iter().any(|lock| graph.reaches_without(lock, to, &given_back))
 }
 
 /// The text of an expression, if it is short.
