@@ -153,26 +153,18 @@ impl<'a> Kept<'a> {
                 package.files.iter().map(|&file| run.facts.of(file)).collect();
             let mut bytes = witness.bytes().to_vec();
             bytes.extend(stored::write(run.snapshot, answers, &facts)?);
-            match self.found.get(&package.id).filter(|_| self.keeping.verify) {
-                Some(found) => (*found != bytes).then(|| not_as_found(run, package)),
-                None => {
-                    let entry = self.entries.get(&package.id).map(Vec::as_slice);
-                    self.keeping.cache.store(key, &with(&bytes, entry.unwrap_or_default()));
-                    None
-                }
-            }
+            let found = || self.found.get(&package.id).cloned();
+            self.keep_one(run, package, &bytes, found, || {
+                let entry = self.entries.get(&package.id).map(Vec::as_slice);
+                self.keeping.cache.store(key, &with(&bytes, entry.unwrap_or_default()));
+            })
         };
         let keep_explored = |(package, answers): (&PackageId, &Answers)| {
             let bytes = stored::write_findings(run.snapshot, answers.explored.as_ref()?)?;
             let package = run.snapshot.package(*package);
             let key = self.explored_key(run, package);
-            match self.keeping.verify.then(|| self.keeping.cache.load(key)).flatten() {
-                Some(kept) => (kept != bytes).then(|| not_as_found(run, package)),
-                None => {
-                    self.keeping.cache.store(key, &bytes);
-                    None
-                }
-            }
+            let kept = || self.keeping.cache.load(key);
+            self.keep_one(run, package, &bytes, kept, || self.keeping.cache.store(key, &bytes))
         };
         let mut notes: Vec<Note> = fresh
             .par_iter()
@@ -188,6 +180,24 @@ impl<'a> Kept<'a> {
         }
         words.keep(texts);
         notes
+    }
+
+    /// Stores bytes, or compares them with those that are kept.
+    fn keep_one(
+        &self,
+        run: &Run<'_>,
+        package: &Package,
+        bytes: &[u8],
+        kept: impl FnOnce() -> Option<Vec<u8>>,
+        store: impl FnOnce(),
+    ) -> Option<Note> {
+        match self.keeping.verify.then(kept).flatten() {
+            Some(kept) => (kept != bytes).then(|| not_as_found(run, package)),
+            None => {
+                store();
+                None
+            }
+        }
     }
 }
 

@@ -3,9 +3,7 @@
 use crate::explore::Misuse;
 use crate::explore::machine::{Machine, Stop};
 use crate::explore::object::{Clock, Object, OnceState};
-use std::rc::Rc;
-
-use crate::explore::process::{GoroutineId, Operation, Pending, Process};
+use crate::explore::process::{GoroutineId, Operation, Pending};
 use crate::explore::state::State;
 use crate::explore::symbolic::COUNTS;
 use crate::explore::transition::{Step, Way};
@@ -35,11 +33,8 @@ impl Machine<'_> {
                 }
                 // A partner that is there may not yet have arrived; what a channel holds is there.
                 let has_settled = |id: GoroutineId| {
-                    let of = |process: &&Rc<Process>| process.id == id;
-                    let process = state.processes.iter().find(of);
-                    process
-                        .and_then(|process| process.pending.as_ref())
-                        .is_some_and(|it| it.settled)
+                    let pending = state.process(id).map(|index| &state.processes[index].pending);
+                    matches!(pending, Some(Some(pending)) if pending.settled)
                 };
                 let must = |step: &Step| match *step {
                     Step::Communicate(_, Way::Rendezvous(with, _)) => has_settled(with),

@@ -67,8 +67,8 @@ struct Fresh {
     made: ExprId,
     /// The call that it is given to.
     call: ExprId,
-    /// What it is given as.
-    arg: ExprId,
+    /// Which argument it is there.
+    arg: u32,
     /// Where that happens.
     at: At,
     /// That it waits.
@@ -104,7 +104,16 @@ fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
             if let Some(evidence) = evidence::waits_on(cx, read, call, index) {
                 let unclear = origin.roots.len() > 1;
                 let (derivations, deadline) = (origin.derivations, origin.deadline);
-                found.push(Fresh { made, call, arg, at, evidence, derivations, deadline, unclear });
+                found.push(Fresh {
+                    made,
+                    call,
+                    arg: index,
+                    at,
+                    evidence,
+                    derivations,
+                    deadline,
+                    unclear,
+                });
             }
         }
     }

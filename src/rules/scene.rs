@@ -298,6 +298,15 @@ impl<'a> Scene<'a> {
         matches!(self.file.stmt(stmt).kind, StmtKind::Go(_)).then_some(stmt)
     }
 
+    /// The calls of a declared function, those that start or defer it too.
+    pub fn calls(&self, func: FuncId) -> impl Iterator<Item = ExprId> {
+        self.nodes.iter().filter_map(move |&node| {
+            let Node::Expr(call) = node else { return None };
+            let called = matches!(self.info.callee(call), Callee::Func(callee) if *callee == func);
+            called.then_some(call)
+        })
+    }
+
     /// The `go` statements that start a declared function, and their calls.
     pub fn starts(&self, func: FuncId) -> impl Iterator<Item = (StmtId, ExprId)> {
         self.nodes.iter().filter_map(move |&node| {

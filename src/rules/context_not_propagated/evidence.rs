@@ -213,14 +213,11 @@ fn is_local(function: &Function<'_>, call: ExprId) -> bool {
 
 /// Whether a call gives a context to a method that keeps it in its receiver: then it is the context of
 /// that, for as long as it lives, and not of the call alone.
-pub fn is_kept(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: ExprId) -> bool {
-    let Some(index) = function.args(call).iter().position(|&other| other == arg) else {
-        return false;
-    };
+pub fn is_kept(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: u32) -> bool {
     let Callee::Func(func) = *function.info.callee(call) else { return false };
     let Some(read) = cx.summaries().read(func) else { return false };
     let callee = &read.function;
-    let given = Place::root(Root::Param(index as u32));
+    let given = Place::root(Root::Param(arg));
     let body = &callee.body(BodyId::OWN);
     body.cfg.steps().any(|step| {
         let Step::Assign(stmt) = body.cfg.step(step) else { return false };

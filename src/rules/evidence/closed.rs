@@ -123,15 +123,7 @@ fn are_locked(groups: &Groups<'_>, send: &Op, close: &Op) -> bool {
 /// channel by which it tells so.
 fn waits_for_sender(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
     let sender = groups.scenes[send.scene].cx.func;
-    let runs = |scene: &Scene<'_>| {
-        scene.cx.func == sender
-            || scene.nodes.iter().any(|&node| match node {
-                Node::Expr(call) => {
-                    matches!(scene.info.callee(call), Callee::Func(id) if *id == sender)
-                }
-                _ => false,
-            })
-    };
+    let runs = |scene: &Scene<'_>| scene.cx.func == sender || scene.calls(sender).next().is_some();
     let mut receives = group.ops.iter().filter(|op| op.act == Act::Receive);
     receives.all(|op| {
         leaving_arm(groups, group, op)
@@ -332,10 +324,8 @@ const TAKES_BACK: [&str; 8] =
 /// The call of a function or method that is not of the run, to which `maker` gives a literal that does
 /// nothing but call `sender` in the end, at once or as a part of a struct.
 fn callback_of(maker: &Scene<'_>, sender: &Scene<'_>) -> Option<ExprId> {
-    maker.nodes.iter().find_map(|&node| {
-        let Node::Expr(call) = node else { return None };
-        let called = matches!(maker.info.callee(call), Callee::Func(id) if *id == sender.cx.func);
-        let literal = maker.literal_around(node).filter(|_| called)?;
+    maker.calls(sender.cx.func).find_map(|call| {
+        let literal = maker.literal_around(Node::Expr(call))?;
         let given =
             maker.around(Node::Expr(literal)).take_while(|node| matches!(node, Node::Expr(_)));
         let mut calls = given.filter_map(|node| match node {

@@ -197,13 +197,8 @@ impl<'g, 'a> Left<'g, 'a> {
     fn knows_the_end(&self, send: &Op, fields: &FxHashSet<Symbol>) -> bool {
         let scene = &self.groups.scenes[send.scene];
         let by_caller = |caller: &Scene<'_>| {
-            caller.nodes.iter().any(|&node| match node {
-                Node::Expr(call) => {
-                    matches!(caller.info.callee(call), Callee::Func(id) if *id == scene.cx.func)
-                        && asks_before(caller, node, fields)
-                }
-                _ => false,
-            })
+            let mut calls = caller.calls(scene.cx.func);
+            calls.any(|call| asks_before(caller, Node::Expr(call), fields))
         };
         !fields.is_empty()
             && (asks_before(scene, send.node, fields) || self.groups.scenes.iter().any(by_caller))
