@@ -122,11 +122,12 @@ impl Program {
     }
 
     /// The functions that an exploration can start from: those that start goroutines, make channels
-    /// or lock, and those that begin in a state that is known.
+    /// or lock, and those that begin in a state that is known. Nothing is stuck behind one that waits
+    /// for nothing.
     pub fn roots(&self) -> impl Iterator<Item = FuncId> {
         self.entries.iter().copied().filter(|&id| {
             let traits = self.func(id).traits;
-            traits.root || traits.synchronises && self.is_entry(id)
+            traits.waits && (traits.root || traits.synchronises && self.is_entry(id))
         })
     }
 

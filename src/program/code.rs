@@ -527,6 +527,9 @@ pub struct Traits {
     pub synchronises: bool,
     /// Stores to the heap or calls something unknown, so that what it is given may change.
     pub effects: bool,
+    /// Waits for something, or does to a channel or counter what Go stops the process for, or may call
+    /// something that does: what does not is never stuck.
+    pub waits: bool,
     /// Calls `recover`.
     pub recovers: bool,
     /// Is a literal that is handed to code which may run it at any time: returned, kept in a

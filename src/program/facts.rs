@@ -4,7 +4,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::program::Program;
-use crate::program::code::{Flow, Func, FuncId, Join, NameId, Op, Pc, Slot, SlotSet, Traits};
+use crate::program::code::{
+    Builtin, Flow, Func, FuncId, Join, NameId, Op, Pc, Slot, SlotSet, Traits,
+};
 use crate::program::library::{self, Intrinsic};
 use crate::program::types::{Type, TypeId};
 
@@ -111,6 +113,15 @@ fn traits(program: &mut Program) {
             program.funcs[parent.0 as usize].traits.root |= root;
         }
     }
+    spread(program, &calls, |traits| &mut traits.synchronises);
+    for (func, calls) in program.funcs.iter().zip(&mut calls) {
+        calls.extend(unnamed_callees(program, func));
+    }
+    spread(program, &calls, |traits| &mut traits.waits);
+}
+
+/// What holds for a function holds for those that may call it.
+fn spread(program: &mut Program, calls: &[Vec<FuncId>], of: fn(&mut Traits) -> &mut bool) {
     let mut callers: Vec<Vec<u32>> = vec![Vec::new(); program.funcs.len()];
     for (caller, callees) in calls.iter().enumerate() {
         for callee in callees {
@@ -118,13 +129,11 @@ fn traits(program: &mut Program) {
         }
     }
     let mut work: Vec<u32> = (0..program.funcs.len() as u32)
-        .filter(|&id| program.funcs[id as usize].traits.synchronises)
+        .filter(|&id| *of(&mut program.funcs[id as usize].traits))
         .collect();
     while let Some(id) = work.pop() {
         for &caller in &callers[id as usize] {
-            let traits = &mut program.funcs[caller as usize].traits;
-            if !traits.synchronises {
-                traits.synchronises = true;
+            if !std::mem::replace(of(&mut program.funcs[caller as usize].traits), true) {
                 work.push(caller);
             }
         }
@@ -148,9 +157,34 @@ fn callees(program: &Program, func: &Func) -> Vec<FuncId> {
     callees
 }
 
+/// The functions that run because of what `func` does, though it does not name them: initialisers of
+/// package variables, and what libraries call of their arguments.
+fn unnamed_callees(program: &Program, func: &Func) -> Vec<FuncId> {
+    let mut callees = Vec::new();
+    let mut called: FxHashSet<&str> = FxHashSet::default();
+    for op in &func.code {
+        match *op {
+            Op::Global(id) | Op::StoreGlobal(id) | Op::AddressOfGlobal(id) => {
+                callees.extend(program.global(id).init.map(|(func, _)| func));
+            }
+            Op::CallExternal { callee, .. } | Op::External(callee) => {
+                match program.external(callee).intrinsic {
+                    Intrinsic::CallsString => called.extend(["String", "Error"]),
+                    Intrinsic::CallsRead => called.extend(["Read", "Write"]),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    let names = called.into_iter().filter_map(|name| program.name_id(name));
+    callees.extend(names.filter_map(|name| program.methods_by_name.get(&name)).flatten());
+    callees
+}
+
 fn own_traits(program: &Program, func: &Func) -> Traits {
     let mut traits = Traits::default();
-    let mut names: FxHashMap<NameId, bool> = FxHashMap::default();
+    let mut names: FxHashMap<NameId, (bool, bool)> = FxHashMap::default();
     for (at, op) in func.code.iter().enumerate() {
         match *op {
             Op::Go { .. } => {
@@ -161,9 +195,17 @@ fn own_traits(program: &Program, func: &Func) -> Traits {
                 if matches!(program.types.underlying(ty), Type::Chan(..)) {
                     traits.root = true;
                     traits.synchronises = true;
+                    traits.waits = true;
                 }
             }
-            Op::Send | Op::Receive { .. } | Op::Select(_) | Op::Close => traits.synchronises = true,
+            Op::Send | Op::Receive { .. } | Op::Select(_) | Op::Close => {
+                traits.synchronises = true;
+                traits.waits = true;
+            }
+            Op::Builtin(Builtin::Close) => {
+                traits.synchronises = true;
+                traits.waits = true;
+            }
             Op::Panic | Op::Builtin(_) | Op::Hole { .. } => traits.synchronises = true,
             Op::Recover => {
                 traits.synchronises = true;
@@ -171,8 +213,10 @@ fn own_traits(program: &Program, func: &Func) -> Traits {
             }
             Op::CallMethod { name, .. } | Op::Member(name) => {
                 let text = program.name(name);
-                let may = *names.entry(name).or_insert_with(|| library::may_synchronise(text));
-                traits.synchronises |= may;
+                let may = || (library::may_synchronise(text), library::may_wait(text));
+                let (synchronises, waits) = *names.entry(name).or_insert_with(may);
+                traits.synchronises |= synchronises;
+                traits.waits |= waits;
                 traits.root |= matches!(text, "Lock" | "RLock");
                 traits.effects |= matches!(op, Op::CallMethod { .. });
             }
@@ -181,10 +225,14 @@ fn own_traits(program: &Program, func: &Func) -> Traits {
                 // A call of a value: whatever it is, it is not one of those known by name.
                 traits.synchronises |= !calls_known(func, at);
             }
+            Op::External(callee) => {
+                traits.waits |= program.external(callee).intrinsic.gives_waits();
+            }
             Op::CallExternal { callee, .. } => match program.external(callee).intrinsic {
                 intrinsic if intrinsic.is_harmless() => {}
                 Intrinsic::Unknown => traits.effects = true,
-                _ => {
+                intrinsic => {
+                    traits.waits |= intrinsic.gives_waits();
                     traits.synchronises = true;
                     traits.effects = true;
                 }

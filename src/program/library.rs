@@ -143,6 +143,19 @@ pub fn lib_type(path: &str, name: &str) -> Option<LibType> {
 }
 
 impl Intrinsic {
+    /// Whether a call gives a channel that somebody may wait for without naming an operation, or a
+    /// function that does.
+    pub fn gives_waits(self) -> bool {
+        matches!(
+            self,
+            Intrinsic::After
+                | Intrinsic::Tick
+                | Intrinsic::NewTimer
+                | Intrinsic::NewTicker
+                | Intrinsic::OnceFunc
+        )
+    }
+
     /// Whether a call keeps nothing of its arguments and waits for nobody.
     pub fn is_harmless(self) -> bool {
         matches!(
@@ -239,6 +252,12 @@ pub fn may_synchronise(name: &str) -> bool {
             | "Skipf"
             | "SkipNow"
     )
+}
+
+/// Whether a method of a [`LibType`] of this name may wait, or count below zero, or give what may be
+/// waited for.
+pub fn may_wait(name: &str) -> bool {
+    matches!(name, "Lock" | "RLock" | "Wait" | "Done" | "Add" | "Do" | "Go" | "TryGo" | "Acquire")
 }
 
 /// Packages that keep nothing of what they are given and wait for nobody.

@@ -21,6 +21,7 @@ impl Program {
         for (says, yes) in [
             ("root", func.traits.root),
             ("synchronises", func.traits.synchronises),
+            ("waits", func.traits.waits),
             ("effects", func.traits.effects),
             ("recovers", func.traits.recovers),
         ] {

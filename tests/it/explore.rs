@@ -26,6 +26,8 @@ fn report(text: &str, closed: bool) -> String {
     let root = Root { func, closed, ends_process };
     let exploration = explore::explore(&program, root, &Limits::default());
     assert!(exploration.steps < 2 * Limits::default().steps, "{}", exploration.steps);
+    let waits = program.func(func).traits.waits;
+    assert!(waits || exploration.stuck.is_empty(), "who waits for nothing is never stuck");
     let mut out = String::new();
     for stuck in &exploration.stuck {
         let how = match stuck.kind {

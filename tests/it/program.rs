@@ -43,7 +43,7 @@ fn conditions_jump_as_soon_as_they_are_decided() {
     check(
         "func f(a, b bool, c chan int) { if a && !b { c <- 1 } else { <-c } }",
         "
-        f: synchronises
+        f: synchronises waits
           0 load a
           1 if false jump 8
           2 load b
@@ -110,7 +110,7 @@ fn select_and_range_and_labels() {
         }
         ",
         "
-        f: synchronises
+        f: synchronises waits
           0 load c
           1 range $2
           2 next $2 else 21
@@ -154,7 +154,7 @@ fn embedded_types_methods_and_several_results() {
         func show(c chan int, ok bool) {}
         "#,
         r#"
-        (*T).get: root synchronises effects
+        (*T).get: root synchronises waits effects
           0 zero chan int
           1 declare c
           2 zero bool
@@ -172,7 +172,7 @@ fn embedded_types_methods_and_several_results() {
          14 store c
          15 return 0
          16 return 0
-        use: synchronises effects
+        use: synchronises waits effects
           0 func show
           1 load t
           2 const "x"
@@ -182,6 +182,33 @@ fn embedded_types_methods_and_several_results() {
         show:
           0 return 0
         "#,
+    );
+}
+
+#[test]
+fn who_runs_what_waits_without_naming_it_waits_too() {
+    let program = compile(
+        r#"
+        import ("fmt"; "io"; "sync"; "time")
+        var ticks = time.Tick(1)
+        var nothing = 1
+        type T struct { mu sync.Mutex }
+        func (t *T) String() string { t.mu.Lock(); return "" }
+        type R struct { c chan int }
+        func (r *R) Read(b []byte) (int, error) { return <-r.c, nil }
+        func prints(t *T) { fmt.Println(t) }
+        func reads(r *R) { io.ReadAll(r) }
+        func loops() { for range ticks {} }
+        func counts(c chan int) { go close(c) }
+        func starts() { go func() { nothing = 2 }() }
+        "#,
+    );
+    let waits = program.funcs.iter().filter(|func| func.traits.waits);
+    let names: Vec<&str> = waits.map(|func| func.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["(*T).String", "(*R).Read", "prints", "reads", "loops", "counts", "ticks"],
+        "{program}"
     );
 }
 
