@@ -32,7 +32,6 @@ pub(super) struct Scratch {
     /// Numbers of objects, from 1.
     numbers: Vec<u32>,
     queue: Vec<ObjectId>,
-    values: Vec<Value>,
 }
 
 impl Scratch {
@@ -208,7 +207,12 @@ impl Walk<'_> {
         self.hash.add(tag | extra << 8 | u64::from(pending.settled) << 63);
         // The decisions themselves follow from the frame.
         if !matches!(operation, Operation::Decide(_)) {
-            self.all(|visit| operation.values(visit));
+            let mut count = 0;
+            operation.values(&mut |value| {
+                count += 1;
+                self.value(value);
+            });
+            self.hash.add(count);
         }
     }
 
@@ -217,8 +221,8 @@ impl Walk<'_> {
         self.hash.add(u64::from(frame.func.0) << 32 | u64::from(frame.pc));
         self.hash
             .add(frame.mode as u64 | u64::from(frame.deferred) << 1 | u64::from(frame.want) << 8);
-        for (slot, &value) in live(self.program.all(), func, frame) {
-            self.hash.add(slot as u64);
+        // Which variables these are follows from the place.
+        for (_, &value) in live(self.program.all(), func, frame) {
             self.value(value);
         }
         for &value in frame.values.iter().skip(func.vars.len()) {
@@ -306,16 +310,12 @@ impl Walk<'_> {
                 }
             }
         }
-        self.all(|visit| entry.object.values(visit));
-    }
-
-    /// Hashes the values that `list` visits, and how many they are.
-    fn all(&mut self, list: impl FnOnce(&mut dyn FnMut(Value))) {
-        let mut values = std::mem::take(&mut self.scratch.values);
-        list(&mut |value| values.push(value));
-        self.hash.add(values.len() as u64);
-        values.drain(..).for_each(|value| self.value(value));
-        self.scratch.values = values;
+        let mut count = 0;
+        entry.object.values(&mut |value| {
+            count += 1;
+            self.value(value);
+        });
+        self.hash.add(count);
     }
 
     /// What was decided about unknowns that can still be met, in any order.

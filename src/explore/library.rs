@@ -99,10 +99,6 @@ impl Known {
 }
 
 impl Machine<'_> {
-    fn known(&self, name: NameId) -> Option<Known> {
-        self.known[name.0 as usize]
-    }
-
     /// A method of an object that the machine implements.
     pub(super) fn call_library(
         &mut self,

@@ -4,18 +4,21 @@
 //! Running is sequential and deterministic. Whatever needs a choice (an unknown condition, the
 //! order of two goroutines) stops the run and is left to the search.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
 use crate::explore::code::Code;
 use crate::explore::library::Known;
-use crate::explore::process::{Decision, Frame, Mode, Operation, Pending, Process, Unwinding};
+use crate::explore::process::{
+    Decision, Frame, Mode, OPERANDS, Operation, Pending, Process, Unwinding,
+};
 use crate::explore::state::State;
 use crate::explore::term::Terms;
 use crate::explore::value::Value;
 use crate::explore::{Bound, Limits, Site};
-use crate::program::code::Slot;
+use crate::program::code::{NameId, Slot};
 use crate::program::types::TypeId;
 
 /// Why a goroutine cannot go on by itself.
@@ -37,8 +40,8 @@ pub(super) struct Machine<'p> {
     pub terms: Terms,
     /// Whether package variables have their initial values.
     pub closed: bool,
-    /// What each name of the program means as a method of a library type.
-    pub known: Vec<Option<Known>>,
+    /// What each name of the program means as a method of a library type, once somebody has asked.
+    known: Vec<Cell<Option<Option<Known>>>>,
     /// Large constants that were taken for small ones as bounds of loops.
     pub large: FxHashSet<i64>,
     /// Instructions run so far.
@@ -53,7 +56,7 @@ impl<'p> Machine<'p> {
             limits,
             terms: Terms::default(),
             closed,
-            known: program.names.iter().map(|name| Known::new(name.as_str())).collect(),
+            known: vec![Cell::new(None); program.names.len()],
             large: FxHashSet::default(),
             steps: 0,
             nobody: Rc::new(Process {
@@ -64,6 +67,14 @@ impl<'p> Machine<'p> {
                 unwinding: None,
             }),
         }
+    }
+
+    /// What a name means as a method of a library type.
+    pub(super) fn known(&self, name: NameId) -> Option<Known> {
+        let cell = &self.known[name.0 as usize];
+        let known = cell.get().unwrap_or_else(|| Known::new(self.program.name(name)));
+        cell.set(Some(known));
+        known
     }
 
     /// Runs the goroutine at `index` to its next visible operation, or to its end: then it has
@@ -185,6 +196,19 @@ impl<'p> Machine<'p> {
         types.into_iter().map(|ty| self.symbolic(state, ty)).collect()
     }
 
+    /// As [`Machine::deliver`], for the goroutine at `index`.
+    pub(super) fn deliver_to(
+        &mut self,
+        state: &mut State,
+        index: usize,
+        results: Vec<Value>,
+        want: u8,
+    ) {
+        let mut process = std::mem::replace(&mut state.processes[index], self.nobody.clone());
+        self.deliver(state, Rc::make_mut(&mut process), results, want);
+        state.processes[index] = process;
+    }
+
     /// Pushes `want` results for the frame that runs, unknown ones if there are too few.
     pub(super) fn deliver(
         &mut self,
@@ -301,12 +325,15 @@ impl<'p> Machine<'p> {
 
     /// A frame that begins to run `func`.
     pub(super) fn new_frame(&self, func: crate::program::code::FuncId, want: u8) -> Frame {
+        let vars = self.program.func(func).vars.len();
+        let mut values = Vec::with_capacity(vars + OPERANDS);
+        values.resize(vars, Value::Nil);
         Frame {
             func,
             pc: 0,
             mode: Mode::Run,
             want,
-            values: vec![Value::Nil; self.program.func(func).vars.len()],
+            values,
             defers: Vec::new(),
             results: Vec::new(),
             deferred: false,

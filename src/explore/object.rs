@@ -162,7 +162,7 @@ pub(super) enum Finish {
 
 impl Object {
     /// Calls `visit` with each value that the object holds.
-    pub fn values(&self, visit: &mut dyn FnMut(Value)) {
+    pub fn values(&self, visit: &mut impl FnMut(Value)) {
         match self {
             Object::Struct { fields, .. } => fields.iter().for_each(|&(_, value)| visit(value)),
             Object::Cell(value) | Object::Atomic(value) => visit(*value),

@@ -26,7 +26,7 @@ pub(super) struct Deferred {
 }
 
 /// A function that is running.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Frame {
     pub func: FuncId,
     pub pc: Pc,
@@ -41,8 +41,20 @@ pub(super) struct Frame {
     pub deferred: bool,
 }
 
+/// Room for the operand stack behind the variables: whoever goes on from a copy pushes at once.
+pub(super) const OPERANDS: usize = 6;
+
+impl Clone for Frame {
+    fn clone(&self) -> Frame {
+        let mut values = Vec::with_capacity(self.values.len() + OPERANDS);
+        values.extend_from_slice(&self.values);
+        let (defers, results) = (self.defers.clone(), self.results.clone());
+        Frame { values, defers, results, ..*self }
+    }
+}
+
 impl Frame {
-    pub fn values(&self, visit: &mut dyn FnMut(Value)) {
+    pub fn values(&self, visit: &mut impl FnMut(Value)) {
         self.values.iter().chain(&self.results).for_each(|&value| visit(value));
         for deferred in &self.defers {
             visit(deferred.callee);
@@ -153,7 +165,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    pub fn values(&self, visit: &mut dyn FnMut(Value)) {
+    pub fn values(&self, visit: &mut impl FnMut(Value)) {
         match self {
             Operation::Send { channel, value } => {
                 visit(*channel);

@@ -328,24 +328,35 @@ impl Search<'_> {
         let alone = reduce::alone(&self.machine, &state, &enabled);
         let last = self.nodes[node as usize].by;
         let last_goes_on = state.process(last).is_some_and(|at| !enabled[at].is_empty());
-        for (at, steps) in enabled.into_iter().enumerate() {
-            if alone.is_some_and(|alone| alone != at) {
-                continue;
-            }
-            let id = state.processes[at].id;
-            let site = state.processes[at].pending.as_ref().map_or(Site::NONE, |p| p.at);
-            let preempts = last_goes_on && id != last;
+        let goes = |at: &usize| alone.is_none_or(|alone| alone == *at);
+        let steps = (0..enabled.len()).filter(goes);
+        let steps = steps.flat_map(|at| enabled[at].iter().map(move |&step| (at, step)));
+        let mut steps = steps.peekable();
+        let mut state = Some(state);
+        while let Some((at, step)) = steps.next() {
+            // The last step may have the state, unless it is what Go panics at: that is told of the state.
+            let is_needed = steps.peek().is_some() || matches!(step, Step::Misuse(_));
+            let next = if is_needed { state.clone() } else { state.take() };
+            let Some(next) = next else { break };
+            let preempts = last_goes_on && next.processes[at].id != last;
             let cost = self.nodes[node as usize].cost + u32::from(preempts);
-            for step in steps {
-                self.take(node, &state, at, step, site, cost);
-            }
+            self.take(node, state.as_ref(), next, at, step, cost);
         }
     }
 
-    /// Takes one step out of a state.
-    fn take(&mut self, node: u32, state: &State, at: usize, step: Step, site: Site, cost: u32) {
-        let mut next = state.clone();
-        let by = state.processes[at].id;
+    /// Takes one step out of a state: `next` is the state before it, and so is `state` where it is
+    /// still needed.
+    fn take(
+        &mut self,
+        node: u32,
+        state: Option<&State>,
+        mut next: State,
+        at: usize,
+        step: Step,
+        cost: u32,
+    ) {
+        let by = next.processes[at].id;
+        let site = next.processes[at].pending.as_ref().map_or(Site::NONE, |pending| pending.at);
         match self.machine.apply(&mut next, at, step) {
             Ok(()) => {}
             Err(Stop::Cut(bound)) => {
@@ -354,7 +365,7 @@ impl Search<'_> {
                 return;
             }
             Err(_) => {
-                if let Step::Misuse(misuse) = step {
+                if let (Step::Misuse(misuse), Some(state)) = (step, state) {
                     let stuck = report::stuck(self, node, state, &[at], Kind::Misuse(misuse));
                     self.keep(stuck);
                 }

@@ -84,7 +84,7 @@ impl Heap {
     fn change_values(
         &mut self,
         change: &mut dyn FnMut(&mut Value),
-        concerns: &dyn Fn(Value) -> bool,
+        concerns: &impl Fn(Value) -> bool,
     ) {
         for entry in self.entries.iter_mut().flatten() {
             let mut concerned = false;
@@ -181,7 +181,7 @@ impl State {
     pub fn change_values(
         &mut self,
         change: &mut dyn FnMut(&mut Value),
-        concerns: &dyn Fn(Value) -> bool,
+        concerns: &impl Fn(Value) -> bool,
     ) {
         self.heap.change_values(change, concerns);
         for process in &mut self.processes {

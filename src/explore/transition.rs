@@ -362,9 +362,7 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        let mut shared = state.processes[index].clone();
-        self.deliver(state, Rc::make_mut(&mut shared), results, want);
-        state.processes[index] = shared;
+        self.deliver_to(state, index, results, want);
         Ok(())
     }
 
