@@ -49,15 +49,22 @@ pub fn all<'a>(
     versions: &dyn Versions,
     wanted: &dyn Fn(&Resource) -> bool,
 ) -> Vec<Held<'a>> {
+    let memo = cx.package.memo;
+    if memo.is_given_nothing(cx.func) {
+        return Vec::new();
+    }
     let function = &read.function;
     let mut found = Vec::new();
+    let mut is_given = false;
     let mut parents: Option<Parents> = None;
     for body in function.bodies() {
         let cfg = &function.body(body).cfg;
         for step in cfg.steps() {
             let at = At { body, step };
             let Step::Call(call) = cfg.step(step) else { continue };
-            for (fact, result) in given(cx, function, call, versions, MAX_WRAPPERS) {
+            let Some(given) = given(cx, function, call, versions, MAX_WRAPPERS) else { continue };
+            is_given = true;
+            for (fact, result) in given {
                 if !wanted(fact) {
                     continue;
                 }
@@ -68,18 +75,21 @@ pub fn all<'a>(
             }
         }
     }
+    if !is_given {
+        memo.note_given_nothing(cx.func);
+    }
     found
 }
 
 /// What a call gives, with the result that holds it: said by the catalog, or found in the body of
-/// a function that only hands on what it was given itself.
+/// a function that only hands on what it was given itself. `None` where it gives nothing in any version.
 fn given<'a>(
     cx: &FunctionCx<'a>,
     function: &Function<'_>,
     call: ExprId,
     versions: &dyn Versions,
     wrappers: u32,
-) -> Vec<(&'a Resource, u32)> {
+) -> Option<Vec<(&'a Resource, u32)>> {
     let callee = function.info.callee(call);
     let known = facts(cx.catalog(), function.index, callee);
     let direct: Vec<(&'a Resource, u32)> = known
@@ -93,9 +103,11 @@ fn given<'a>(
         })
         .collect();
     let (Callee::Func(callee), true, true) = (callee, direct.is_empty(), wrappers > 0) else {
-        return direct;
+        return known.of::<Resource>().next().map(|_| direct);
     };
-    let Some(read) = cx.summaries().read_giver(*callee) else { return Vec::new() };
+    let Some(read) = cx.summaries().read_giver(*callee) else {
+        return known.of::<Resource>().next().map(|_| Vec::new());
+    };
     let mut found: Vec<(&'a Resource, u32)> = Vec::new();
     let mut shared: Vec<u32> = Vec::new();
     for effect in &read.effects(BodyId::OWN).effects {
@@ -107,7 +119,9 @@ fn given<'a>(
             continue;
         }
         let inside = given(cx, &read.function, inner, versions, wrappers - 1);
-        let Some((fact, place)) = inside.into_iter().find(|&(_, place)| place == of_inner) else {
+        let Some((fact, place)) =
+            inside.into_iter().flatten().find(|&(_, place)| place == of_inner)
+        else {
             continue;
         };
         if is_shared(&read, inner, place, fact, effect.at) {
@@ -118,7 +132,7 @@ fn given<'a>(
     }
     // Where one way out hands on what was seen to, callers cannot tell whether there is more to do.
     found.retain(|(_, result)| !shared.contains(result));
-    found
+    Some(found)
 }
 
 /// Whether a thing that a function returns was ended or shared by it before: a wrapper that does

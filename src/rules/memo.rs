@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::meter;
 use crate::index::FuncId;
@@ -42,6 +42,7 @@ pub struct Memo {
     chains: Mutex<FxHashMap<FuncId, chain::WithFacts>>,
     uses: Mutex<OfPackages<Uses>>,
     kept: Mutex<OfPackages<Kept>>,
+    given_nothing: Mutex<FxHashSet<FuncId>>,
 }
 
 impl Memo {
@@ -75,6 +76,17 @@ impl Memo {
         once_for(&self.kept, package, make)
     }
 
+    /// Whether it is known that no call of a function gives a thing that has to be ended, in any version
+    /// of what is called.
+    pub(super) fn is_given_nothing(&self, func: FuncId) -> bool {
+        locked(&self.given_nothing).contains(&func)
+    }
+
+    /// See [`Memo::is_given_nothing`].
+    pub(super) fn note_given_nothing(&self, func: FuncId) {
+        locked(&self.given_nothing).insert(func);
+    }
+
     /// The chains of filters that a function builds.
     pub(super) fn chains(
         &self,
@@ -97,6 +109,7 @@ impl Memo {
         locked(&self.chains).clear();
         locked(&self.uses).clear();
         locked(&self.kept).clear();
+        locked(&self.given_nothing).clear();
     }
 }
 
