@@ -2,6 +2,8 @@
 //! outline and the masks ask, and the semicolons that Go inserts at line ends. Any bytes have
 //! tokens; what Go would refuse (an unterminated string) ends where the line does.
 
+use crate::source::Span;
+
 /// What a token is. Operators that nobody asks for are all [`Tok::Op`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tok {
@@ -71,6 +73,17 @@ pub(super) struct Place {
     ends_statement: bool,
 }
 
+/// The bytes that decide where a body ends.
+const MATTERS: [bool; 256] = {
+    let mut matters = [false; 256];
+    let mut bytes: &[u8] = b"()[]{}\"'`/";
+    while let [byte, rest @ ..] = bytes {
+        matters[*byte as usize] = true;
+        bytes = rest;
+    }
+    matters
+};
+
 /// Gives the tokens one after the other, [`Tok::End`] for ever at the end.
 pub(super) struct Lexer<'t> {
     text: &'t [u8],
@@ -115,6 +128,48 @@ impl<'t> Lexer<'t> {
             _ => false,
         };
         token
+    }
+
+    /// Behind a brace that opens the body of a function, goes on behind the one that closes it and gives
+    /// its place, and puts the comments inside with `comments`: what `next` would do token by token, in a
+    /// fraction of the time. `None`, and nothing done, where the brackets inside do not match.
+    pub(super) fn pass_body(&mut self, comments: &mut Vec<Span>) -> Option<u32> {
+        let known = comments.len();
+        let end = self.body_end(comments);
+        match end {
+            Some(end) => {
+                self.at = end;
+                self.ends_statement = true;
+            }
+            None => comments.truncate(known),
+        }
+        end.map(|end| end as u32)
+    }
+
+    fn body_end(&self, comments: &mut Vec<Span>) -> Option<usize> {
+        let mut open = vec![b'}'];
+        let mut at = self.at;
+        loop {
+            at += self.text[at..].iter().position(|&byte| MATTERS[usize::from(byte)])?;
+            let byte = self.text[at];
+            at = match byte {
+                b'(' | b'[' | b'{' => {
+                    open.push(if byte == b'(' { b')' } else { byte + 2 });
+                    at + 1
+                }
+                b'"' | b'\'' => self.quoted_end(at, byte),
+                b'`' => at + memchr::memchr(b'`', &self.text[at + 1..])? + 2,
+                b'/' if matches!(self.text.get(at + 1), Some(b'/' | b'*')) => {
+                    let end = self.comment_end(at);
+                    comments.push(Span::new(at as u32, end as u32));
+                    end
+                }
+                b'/' => at + 1,
+                _ if open.pop() != Some(byte) => return None,
+                _ if open.is_empty() => return Some(at + 1),
+                _ => at + 1,
+            };
+        }
     }
 
     fn scan(&mut self) -> Token {
