@@ -181,11 +181,12 @@ impl Search<'_> {
             let ty = func.vars[slot.0 as usize].ty;
             frame.values[slot.0 as usize] = self.machine.symbolic(&mut state, ty);
         }
-        // What a literal captures, others have too.
+        // What a literal captures, others have too, and may change if anybody does.
         for &(_, slot) in &func.captures {
-            let ty = func.vars[slot.0 as usize].ty;
-            let value = self.machine.symbolic(&mut state, ty);
-            let cell = state.add_external(Object::Cell(value));
+            let var = &func.vars[slot.0 as usize];
+            let value = self.machine.symbolic(&mut state, var.ty);
+            let cell = Object::Cell(value);
+            let cell = if var.settled { state.add(cell, None) } else { state.add_external(cell) };
             frame.values[slot.0 as usize] = Value::Ref(cell);
         }
         state.processes.push(Rc::new(Process {

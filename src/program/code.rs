@@ -401,6 +401,9 @@ pub struct Var {
     pub ty: TypeId,
     /// Whether a literal captures it or its address is taken, so that it lives in a cell.
     pub boxed: bool,
+    /// Whether it has one value for ever: it is never assigned to after its declaration, and its
+    /// address is not taken.
+    pub settled: bool,
 }
 
 /// The cases of a `select`.

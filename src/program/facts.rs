@@ -14,6 +14,7 @@ use crate::program::types::{Type, TypeId};
 pub(super) fn complete(program: &mut Program) {
     traits(program);
     hand(program);
+    settle(program);
 }
 
 /// What follows from the instructions of a function.
@@ -270,6 +271,52 @@ fn hand(program: &mut Program) {
             program.entries.push(literal);
         }
     }
+}
+
+/// Finds the variables that keep the value of their declaration, in the function that declares them
+/// and in the literals that capture them.
+fn settle(program: &mut Program) {
+    let mut changed: Vec<Vec<bool>> = program.funcs.iter().map(changed_slots).collect();
+    let passes = |program: &Program, id: usize| {
+        let func = &program.funcs[id];
+        let parent = func.parent.map(|parent| parent.0 as usize);
+        parent.map(|parent| (parent, func.captures.clone()))
+    };
+    // Literals come after the functions that they stand in.
+    for id in (0..program.funcs.len()).rev() {
+        let Some((parent, captures)) = passes(program, id) else { continue };
+        for (outer, inner) in captures {
+            let changes = changed[id][inner.0 as usize];
+            changed[parent][outer.0 as usize] |= changes;
+        }
+    }
+    for id in 0..program.funcs.len() {
+        if let Some((parent, captures)) = passes(program, id) {
+            for (outer, inner) in captures {
+                changed[id][inner.0 as usize] = changed[parent][outer.0 as usize];
+            }
+        }
+        for (var, &changes) in program.funcs[id].vars.iter_mut().zip(&changed[id]) {
+            var.settled = !changes;
+        }
+    }
+}
+
+/// The variables that a function itself may give a second value.
+fn changed_slots(func: &Func) -> Vec<bool> {
+    let mut changed = vec![false; func.vars.len()];
+    for op in &func.code {
+        match *op {
+            Op::Store(slot) | Op::StoreCell(slot) | Op::AddressOf(slot) | Op::Fresh(slot) => {
+                changed[slot.0 as usize] = true;
+            }
+            Op::RangeStart(slot) | Op::RangeNext { slot, .. } => {
+                changed[slot.0 as usize] = true;
+            }
+            _ => {}
+        }
+    }
+    changed
 }
 
 /// Whether the value that the instruction at `at` pushes is given to somebody.

@@ -16,6 +16,7 @@ mod consumer;
 mod drained;
 mod exhausted;
 mod groups;
+mod inverted;
 mod leaver;
 mod left_locked;
 mod locks;
@@ -107,6 +108,11 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
 /// Locks that are taken again by who holds them.
 pub fn double_lock(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     relocked::check(package, findings);
+}
+
+/// Locks that are taken in opposite order.
+pub fn lock_order(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    inverted::check(package, findings);
 }
 
 /// Locks that are not given back on a path.

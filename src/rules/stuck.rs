@@ -30,7 +30,7 @@ pub const DOUBLE_LOCK: Rule =
     with(include_str!("../../rules/double-lock.md"), evidence::double_lock);
 pub const LOCK_HELD_WHILE_BLOCKED: Rule =
     with(include_str!("../../rules/lock-held-while-blocked.md"), evidence::lock_held_while_blocked);
-pub const LOCK_ORDER: Rule = rule(include_str!("../../rules/lock-order.md"));
+pub const LOCK_ORDER: Rule = with(include_str!("../../rules/lock-order.md"), evidence::lock_order);
 pub const NIL_CHANNEL: Rule =
     with(include_str!("../../rules/nil-channel.md"), evidence::nil_channel);
 pub const ONCE_SELF: Rule = rule(include_str!("../../rules/once-self.md"));

@@ -3,9 +3,9 @@
 use crate::program::code::{Builtin, Constant, Op};
 use crate::program::compile::Compiler;
 use crate::program::package::Item;
-use crate::program::types::TypeId;
+use crate::program::types::{Type, TypeId};
 use crate::source::Span;
-use crate::syntax::{ExprId, ExprKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, Symbol, UnaryOp};
 
 /// What stands before the arguments of a call.
 enum Callee {
@@ -69,6 +69,31 @@ impl Compiler<'_> {
         match self.as_type(expr) {
             Some(ty) => Callee::Type(ty),
             None => Callee::Value(expr),
+        }
+    }
+
+    /// The type of a value, where the expression names it: a composite literal, its address, `new` and
+    /// `make`.
+    pub(super) fn written_type(&mut self, value: ExprId) -> Option<TypeId> {
+        let tree = self.tree();
+        let pointer = |compiler: &mut Self, ty: ExprId| {
+            let to = compiler.as_type(ty)?;
+            Some(compiler.out.types.intern(Type::Pointer(to)))
+        };
+        match &tree.expr(tree.unparen(value)).kind {
+            ExprKind::CompositeLit { ty: Some(ty), .. } => self.as_type(*ty),
+            ExprKind::Unary { op: UnaryOp::Addr, operand } => {
+                match tree.expr(tree.unparen(*operand)).kind {
+                    ExprKind::CompositeLit { ty: Some(ty), .. } => pointer(self, ty),
+                    _ => None,
+                }
+            }
+            ExprKind::Call { callee, args, .. } => match (self.callee(*callee), args.first()) {
+                (Callee::Predeclared("make"), Some(&ty)) => self.as_type(ty),
+                (Callee::Predeclared("new"), Some(&ty)) => pointer(self, ty),
+                _ => None,
+            },
+            _ => None,
         }
     }
 

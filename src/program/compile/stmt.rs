@@ -137,16 +137,21 @@ impl Compiler<'_> {
     fn define(&mut self, left: &[ExprId], right: &[ExprId], span: Span) {
         let tree = self.tree();
         self.values(right, left.len(), None, span);
-        for &name in left.iter().rev() {
+        for (at, &name) in left.iter().enumerate().rev() {
+            let value = right.get(at).filter(|_| right.len() == left.len());
             match tree.expr(name).kind {
-                ExprKind::Ident(symbol) => self.define_name(symbol, tree.expr(name).span),
+                ExprKind::Ident(symbol) => {
+                    let ty = value.and_then(|&value| self.written_type(value));
+                    let ty = ty.unwrap_or(TypeId::UNKNOWN);
+                    self.define_name(symbol, ty, tree.expr(name).span);
+                }
                 _ => self.assign(name),
             }
         }
     }
 
     /// Declares `name` with the value on the stack, or assigns to it if this scope has it already.
-    fn define_name(&mut self, name: Symbol, span: Span) {
+    fn define_name(&mut self, name: Symbol, ty: TypeId, span: Span) {
         if name.is_blank() {
             self.emit(Op::Pop, span);
             return;
@@ -155,7 +160,7 @@ impl Compiler<'_> {
             self.emit(Op::Store(slot), span);
             return;
         }
-        let slot = self.declare(name, TypeId::UNKNOWN);
+        let slot = self.declare(name, ty);
         self.emit(Op::Declare(slot), span);
     }
 

@@ -92,13 +92,12 @@ impl Body {
 fn speaks_of_locks(scene: &Scene<'_>) -> bool {
     /// How far above a function its comment is looked for.
     const ABOVE: u32 = 600;
-    let name = scene.name.name.as_str().to_ascii_lowercase();
     let start = scene.file.decl(scene.cx.declared().decl).span.start;
-    name.contains("lock")
+    is_of_locks(scene.name.name.as_str())
         || scene.file.comments.iter().any(|comment| {
             let near = comment.end <= start && comment.end + ABOVE >= start;
             near && {
-                let text = scene.file.source.text(*comment).to_ascii_lowercase();
+                let text = scene.file.source.text(*comment);
                 let between = scene.file.source.text(Span::new(comment.end, start));
                 let adjoins = between.lines().all(|line| {
                     let line = line.trim();
@@ -106,11 +105,17 @@ fn speaks_of_locks(scene: &Scene<'_>) -> bool {
                 }) && !between.contains("\n\n");
                 // Go's directives, such as the one that names this rule, stand without a blank.
                 let is_prose = !text.starts_with("//") || text.starts_with("// ");
-                adjoins
-                    && is_prose
-                    && (text.contains("lock") || text.contains("mutex") || text.contains("held"))
+                adjoins && is_prose && is_of_locks(&text)
             }
         })
+}
+
+/// Whether a name or a comment speaks of locks: what blocks, or tells the time, does not.
+fn is_of_locks(text: &str) -> bool {
+    let others = ["block", "Block", "clock", "Clock"];
+    let text = others.iter().fold(text.to_owned(), |text, other| text.replace(other, " "));
+    let text = text.to_ascii_lowercase();
+    ["lock", "mutex", "held"].iter().any(|word| text.contains(word))
 }
 
 fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {

@@ -144,7 +144,7 @@ pub(super) fn gives_back(scene: &Scene<'_>, call: ExprId, wanted: Object) -> boo
     })
 }
 
-/// The locks that are held on every way to a step, by the step that takes them.
+/// The locks that are held on every way to a step, each by the first in the text that takes it.
 pub(super) fn held_at(
     scene: &Scene<'_>,
     locks: &Locks,
@@ -153,44 +153,49 @@ pub(super) fn held_at(
     at: StepId,
 ) -> Vec<Taken> {
     let all = locks.taken.get(&scene.cx.func).map_or(&[][..], Vec::as_slice);
-    all.iter()
-        .filter(|taken| taken.literal == literal)
-        .filter(|taken| {
-            let Some(step) = cfg.step_of_expr(taken.call) else { return false };
-            cfg.dominates(step, at) && keeps(scene, cfg, taken, step, at)
-        })
-        .copied()
-        .collect()
+    let own: Vec<Taken> = all.iter().filter(|taken| taken.literal == literal).copied().collect();
+    let mut held: Vec<Taken> = Vec::new();
+    for taken in &own {
+        let known = held.iter().any(|other| other.object == taken.object);
+        if !known && is_held(scene, cfg, &own, taken, at) {
+            held.push(*taken);
+        }
+    }
+    held
 }
 
-/// Whether a lock is still held at a step, whatever way leads there from where it is taken.
-fn keeps(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, from: StepId, to: StepId) -> bool {
-    struct Unlocked<'u> {
-        to: StepId,
-        unlocks: &'u [StepId],
-        lock: StepId,
+/// Whether a lock is held at a step, whatever way leads there: as it is taken here, or in the same way
+/// again after it was given back.
+fn is_held(scene: &Scene<'_>, cfg: &Cfg, own: &[Taken], lock: &Taken, at: StepId) -> bool {
+    struct Without<'w> {
+        at: StepId,
+        takes: &'w [StepId],
+        gives: &'w [StepId],
     }
-    impl Walk for Unlocked<'_> {
-        /// Whether it was given back.
+    impl Walk for Without<'_> {
+        /// Whether it is held.
         type State = bool;
-        fn step(&mut self, given: &bool, step: StepId) -> Passing<bool> {
+        fn step(&mut self, held: &bool, step: StepId) -> Passing<bool> {
             match step {
-                step if step == self.to && *given => Passing::Found,
-                step if step == self.lock => Passing::Drop,
-                step => Passing::On(*given || self.unlocks.contains(&step)),
+                step if step == self.at && !held => Passing::Found,
+                step if self.takes.contains(&step) => Passing::On(true),
+                step => Passing::On(*held && !self.gives.contains(&step)),
             }
         }
         fn exit(&mut self, _: &bool, _: Exit) -> bool {
             false
         }
     }
-    let unlocks: Vec<StepId> = cfg
+    let alike = |taken: &&Taken| taken.object == lock.object && taken.reads == lock.reads;
+    let takes: Vec<StepId> =
+        own.iter().filter(alike).filter_map(|taken| cfg.step_of_expr(taken.call)).collect();
+    let gives: Vec<StepId> = cfg
         .steps()
         .filter(|&step| {
             let Step::Call(call) = cfg.step(step) else { return false };
-            gives_back(scene, call, taken.object)
+            gives_back(scene, call, lock.object)
         })
         .collect();
-    let mut walk = Unlocked { to, unlocks: &unlocks, lock: from };
-    !cfg.finds(Start::After(from), false, &mut walk)
+    let reaches = takes.iter().any(|&take| cfg.reaches(take, at));
+    reaches && !cfg.finds(Start::Entry, false, &mut Without { at, takes: &takes, gives: &gives })
 }

@@ -2,22 +2,23 @@
 //!
 //! Evidence: a function holds a lock of `sync` that it reaches through a variable, on every way to
 //! a call; what it calls is a method of the same variable, and before all else, whatever its
-//! arguments are, locks the same field of its receiver. Two readers wait for each other only if a
-//! writer comes in between: then the package has to have one.
+//! arguments are, locks the same field of its receiver. Or a method calls it for its receiver, does not
+//! give the lock back, and whoever calls that method holds it. Two readers wait for each other only if
+//! a writer comes in between: then the package has to have one.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
-use crate::index::{Def, FuncId, LocalId, LocalKind};
-use crate::rules::PackageCx;
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind};
 use crate::rules::conditions::locals_in;
 use crate::rules::evidence::left_locked::{reaches_without, root_variable};
 use crate::rules::evidence::locks::{Locking, Locks, Taken, gives_back, held_at};
 use crate::rules::evidence::{confidence, first_line};
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, holds_any};
+use crate::rules::{FunctionCx, PackageCx};
 use crate::summary::{BodyId, Function, Read};
-use crate::syntax::{ExprId, Node};
+use crate::syntax::{ExprId, ExprKind, Node};
 
 /// Reports the locks that are taken again.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -31,13 +32,118 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             if caller.is_deferred(call) {
                 continue;
             }
-            if let Some(held) = held(caller, &locks, literal, call, first)
-                && (!held.reads || !first.lock.reads || has_writer(&locks, &held))
+            if let Some(lock) = held(caller, &locks, literal, call, first)
+                && waits(&locks, &lock, &first.lock)
             {
-                findings.push(tell(caller, callee, call, &held, &first.lock));
+                let holder = Holder { scene: caller, lock, call };
+                findings.push(tell(callee, &holder, None, &first.lock));
             }
         }
     }
+    let mut seen: FxHashSet<FuncId> = FxHashSet::default();
+    for caller in scenes.iter().filter(|scene| locks.taken.contains_key(&scene.cx.func)) {
+        for &(func, _, _) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
+            if first.contains_key(&func) || !seen.insert(func) {
+                continue;
+            }
+            let cx = FunctionCx { package: *package, func };
+            if let Some(through) = Scene::new(cx) {
+                check_through(package, &scenes, &locks, &first, &through, findings);
+            }
+        }
+    }
+}
+
+/// Reports the locks that a method takes again in another one that it calls for its receiver, where all
+/// who call the first hold them.
+fn check_through<'a>(
+    package: &PackageCx<'a>,
+    scenes: &[Scene<'a>],
+    locks: &Locks,
+    first: &FxHashMap<FuncId, (&Scene<'a>, First)>,
+    through: &Scene<'a>,
+    findings: &mut Vec<Finding>,
+) {
+    let Some(receiver) = own_receiver(through) else { return };
+    for &node in through.nodes.iter() {
+        let Node::Expr(call) = node else { continue };
+        let Callee::Func(callee) = through.info.callee(call) else { continue };
+        let Some((callee, first)) = first.get(callee) else { continue };
+        let base = through.method_call(call).and_then(|(base, _)| through.local(base));
+        let runs_there = through.literal_around(node).is_none()
+            && !through.is_deferred(call)
+            && through.go_of(call).is_none();
+        let gives_back = through.nodes.iter().any(|&node| match node {
+            Node::Expr(call) => gives_back(through, call, first.lock.object),
+            _ => false,
+        });
+        if base == Some(receiver)
+            && runs_there
+            && !gives_back
+            && let Some(holder) = held_by_all(package, scenes, locks, through, first)
+            && waits(locks, &holder.lock, &first.lock)
+        {
+            findings.push(tell(callee, &holder, Some((through, call)), &first.lock));
+        }
+    }
+}
+
+/// Whether who holds a lock may wait for it when it takes it again.
+fn waits(locks: &Locks, held: &Taken, again: &Taken) -> bool {
+    !held.reads || !again.reads || has_writer(locks, held)
+}
+
+/// Who holds a lock when it calls a method.
+struct Holder<'s, 'a> {
+    scene: &'s Scene<'a>,
+    lock: Taken,
+    call: ExprId,
+}
+
+/// One of those who hold a lock when they call a method, if all do that name it.
+fn held_by_all<'s, 'a>(
+    package: &PackageCx<'a>,
+    scenes: &'s [Scene<'a>],
+    locks: &Locks,
+    called: &Scene<'a>,
+    first: &First,
+) -> Option<Holder<'s, 'a>> {
+    let mut holders = scenes.iter().flat_map(|scene| {
+        let calls = locks.calls.get(&scene.cx.func).into_iter().flatten();
+        let calls = calls
+            .filter(|&&(callee, _, call)| callee == called.cx.func && !scene.is_deferred(call));
+        calls.filter_map(move |&(_, literal, call)| {
+            let lock = held(scene, locks, literal, call, first)?;
+            Some(Holder { scene, lock, call })
+        })
+    });
+    let holder = holders.next()?;
+    let held = 1 + holders.count();
+    let name = called.name.name.as_str();
+    let funcs = package.index.package(package.package).funcs.iter();
+    let named = funcs.filter_map(|func| {
+        let cx = FunctionCx { package: *package, func: func.id };
+        let scene = holds_any(&cx, &[name]).then(|| Scene::new(cx)).flatten()?;
+        Some(scene.nodes.iter().filter(|&&node| names(&scene, node, name)).count())
+    });
+    (named.sum::<usize>() == held).then_some(holder)
+}
+
+/// Whether an expression selects a method, or a field, of this name.
+fn names(scene: &Scene<'_>, node: Node, name: &str) -> bool {
+    let Node::Expr(expr) = node else { return false };
+    match scene.file.expr(expr).kind {
+        ExprKind::Selector { name: selected, .. } => selected.name.as_str() == name,
+        _ => false,
+    }
+}
+
+/// The receiver of a method.
+fn own_receiver(scene: &Scene<'_>) -> Option<LocalId> {
+    let mut locals = scene.info.locals().iter();
+    let receiver =
+        locals.position(|local| local.owner.is_none() && local.kind == LocalKind::Receiver)?;
+    Some(LocalId(receiver as u32))
 }
 
 /// The lock of its receiver that a method takes before all else.
@@ -49,12 +155,7 @@ struct First {
 
 impl First {
     fn of(scene: &Scene<'_>, locks: &Locks) -> Option<First> {
-        let receiver = scene
-            .info
-            .locals()
-            .iter()
-            .position(|local| local.owner.is_none() && local.kind == LocalKind::Receiver)?;
-        let receiver = LocalId(receiver as u32);
+        let receiver = own_receiver(scene)?;
         let all = locks.taken.get(&scene.cx.func)?;
         let read = scene.cx.summaries().read(scene.cx.func)?;
         let cfg = &read.function.body(BodyId::OWN).cfg;
@@ -172,16 +273,16 @@ fn locked(scene: &Scene<'_>, lock: &Taken) -> String {
     scene.method_call(lock.call).map_or_else(String::new, |(base, _)| scene.text(base))
 }
 
-fn tell(
-    caller: &Scene<'_>,
-    callee: &Scene<'_>,
-    call: ExprId,
-    held: &Taken,
+fn tell<'a>(
+    callee: &Scene<'a>,
+    holder: &Holder<'_, 'a>,
+    through: Option<(&Scene<'a>, ExprId)>,
     again: &Taken,
 ) -> Finding {
+    let Holder { scene: caller, lock, call } = holder;
     let name = locked(callee, again);
     let span = callee.span(Node::Expr(again.call));
-    let how = match held.reads && again.reads {
+    let how = match lock.reads && again.reads {
         true => "it already holds for reading, while a writer waits",
         false => "it already holds",
     };
@@ -190,15 +291,20 @@ fn tell(
     let mut finding = callee.cx.finding(span, "stays here", message);
     finding.confidence = confidence(callee);
     finding.labels.push(Label {
-        location: held.location,
+        location: lock.location,
         role: Role::Context,
-        message: format!("`{}` is locked here", locked(caller, held)),
+        message: format!("`{}` is locked here", locked(caller, lock)),
     });
-    finding.labels.push(Label {
-        location: caller.cx.location(first_line(caller, caller.span(Node::Expr(call)))),
-        role: Role::Context,
-        message: format!("`{}` is called with the lock held", callee.name.name),
-    });
+    let called = through.map_or(callee, |(through, _)| through);
+    let mut calls = vec![(*caller, *call, called.name.name)];
+    calls.extend(through.map(|(through, call)| (through, call, callee.name.name)));
+    for (scene, call, name) in calls {
+        finding.labels.push(Label {
+            location: scene.cx.location(first_line(scene, scene.span(Node::Expr(call)))),
+            role: Role::Context,
+            message: format!("`{name}` is called with the lock held"),
+        });
+    }
     finding.why =
         "a lock does not know who holds it: the same goroutine waits for itself".to_owned();
     finding.help = "give it back before the call, or call a variant that does not lock".to_owned();

@@ -1,0 +1,302 @@
+//! Two locks that are taken in opposite order.
+//!
+//! Evidence: a function holds one lock on every way to a step that takes another one, itself or in a
+//! method that it calls, and another function does so the other way round. Both were given what they
+//! reach the locks through, so that it may be the same two; and nothing keeps them apart: no third
+//! lock is held by both, or by those who call them.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind};
+use crate::rules::PackageCx;
+use crate::rules::evidence::confidence;
+use crate::rules::evidence::left_locked::root_variable;
+use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, held_at};
+use crate::rules::scene::{Scene, outside_tests};
+use crate::source::Location;
+use crate::summary::{Read, Source};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+
+/// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
+pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let Locking { scenes, locks } = Locking::of(package);
+    let cx = Cx { package, scenes: &scenes, locks: &locks };
+    let orders: Vec<Order> = scenes.iter().flat_map(|scene| orders(&cx, scene)).collect();
+    let mut by_pair: FxHashMap<(Object, Object), Vec<&Order>> = FxHashMap::default();
+    for order in &orders {
+        by_pair.entry(order.pair()).or_default().push(order);
+    }
+    let mut told: FxHashSet<(Object, Object)> = FxHashSet::default();
+    for order in &orders {
+        let (first, second) = order.pair();
+        let Some(others) = by_pair.get(&(second, first)) else { continue };
+        if functions(&by_pair[&(first, second)]) > functions(others)
+            || told.contains(&(first, second))
+        {
+            continue;
+        }
+        let mut against = others.iter().filter(|other| may_meet(&cx, order, other));
+        if let Some(other) = against.next() {
+            told.extend([(first, second), (second, first)]);
+            findings.push(tell(&cx, order, other));
+        }
+    }
+}
+
+/// A package and its locks.
+struct Cx<'c, 'a> {
+    package: &'c PackageCx<'a>,
+    scenes: &'c [Scene<'a>],
+    locks: &'c Locks,
+}
+
+impl<'c, 'a> Cx<'c, 'a> {
+    fn scene_of(&self, func: FuncId) -> Option<&'c Scene<'a>> {
+        self.scenes.iter().find(|scene| scene.cx.func == func)
+    }
+
+    fn scene(&self, order: &Order) -> &'c Scene<'a> {
+        self.scene_of(order.func).expect("the order was read there")
+    }
+}
+
+/// A lock that a function takes while it holds another one.
+struct Order {
+    func: FuncId,
+    first: Lock,
+    second: Lock,
+    /// Where the function takes the second lock, or calls the method that does.
+    at: Location,
+    /// The method that it calls there to take it.
+    callee: Option<FuncId>,
+    /// What else it holds there.
+    beside: Vec<Taken>,
+}
+
+impl Order {
+    fn pair(&self) -> (Object, Object) {
+        (self.first.taken.object, self.second.taken.object)
+    }
+}
+
+/// A lock as a function reaches it.
+#[derive(Clone)]
+struct Lock {
+    taken: Taken,
+    owner: Owner,
+    /// What is locked, as it is written.
+    name: String,
+}
+
+/// The value that a lock is a field of, as a function reaches it.
+#[derive(Clone, PartialEq, Eq)]
+struct Owner {
+    root: LocalId,
+    /// Whether the root is the receiver.
+    receiver: bool,
+    /// The selectors from the root: `.x.y`.
+    path: String,
+}
+
+/// How many functions have an order.
+fn functions(orders: &[&Order]) -> usize {
+    orders.iter().map(|order| order.func).collect::<FxHashSet<_>>().len()
+}
+
+/// The orders in which a function takes locks.
+fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
+    let (func, locks) = (scene.cx.func, cx.locks);
+    let (Some(own), Some(read)) = (locks.taken.get(&func), scene.cx.summaries().read(func)) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut add = |call: ExprId, literal: Option<ExprId>, callee, seconds: &[Lock]| {
+        let Some(cfg) = scene.graph(literal).filter(|_| !seconds.is_empty()) else { return };
+        let Some(at) = cfg.step_of_expr(call) else { return };
+        let held = held_at(scene, locks, literal, &cfg, at);
+        let firsts: Vec<Lock> =
+            held.iter().filter_map(|taken| reached(scene, &read, *taken)).collect();
+        for second in seconds {
+            let others = firsts.iter().filter(|first| first.taken.object != second.taken.object);
+            found.extend(others.map(|first| {
+                Order {
+                    func,
+                    first: first.clone(),
+                    second: second.clone(),
+                    at: scene.cx.location(scene.span(Node::Expr(call))),
+                    callee,
+                    beside: held
+                        .iter()
+                        .copied()
+                        .filter(|taken| taken.object != first.taken.object)
+                        .collect(),
+                }
+            }));
+        }
+    };
+    for taken in own {
+        let second: Vec<Lock> = reached(scene, &read, *taken).into_iter().collect();
+        add(taken.call, taken.literal, None, &second);
+    }
+    for &(callee, literal, call) in locks.calls.get(&func).into_iter().flatten() {
+        let Some(callee) = cx.scene_of(callee) else { continue };
+        if !scene.is_deferred(call) && callee.cx.func != func {
+            let seconds = of_callee(scene, &read, callee, locks, call);
+            add(call, literal, Some(callee.cx.func), &seconds);
+        }
+    }
+    found
+}
+
+/// A lock that a function takes, if it was given what it reaches it through.
+fn reached(scene: &Scene<'_>, read: &Read<'_>, taken: Taken) -> Option<Lock> {
+    let (base, _) = scene.method_call(taken.call)?;
+    let (owner, _) = scene.selector(base)?;
+    Some(Lock { taken, owner: owner_of(scene, read, owner)?, name: scene.text(base) })
+}
+
+/// The locks of its receiver that a method takes which is called: `r.mu` in a method of `r`.
+fn of_callee(
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    callee: &Scene<'_>,
+    locks: &Locks,
+    call: ExprId,
+) -> Vec<Lock> {
+    let Some((base, _)) = scene.method_call(call) else { return Vec::new() };
+    let Some(owner) = owner_of(scene, read, base) else { return Vec::new() };
+    let all = locks.taken.get(&callee.cx.func).into_iter().flatten();
+    let own = all.filter(|taken| taken.literal.is_none()).filter_map(|taken| {
+        let (lock, _) = callee.method_call(taken.call)?;
+        let (root, field) = callee.selector(lock)?;
+        is_receiver(callee, callee.local(root)?).then_some(())?;
+        let name = format!("{}.{}", scene.text(base), field.name);
+        Some(Lock { taken: *taken, owner: owner.clone(), name })
+    });
+    own.collect()
+}
+
+fn is_receiver(scene: &Scene<'_>, local: LocalId) -> bool {
+    scene.info.locals().get(local.0 as usize).is_some_and(|it| it.kind == LocalKind::Receiver)
+}
+
+/// What an expression is, if the function was given it.
+fn owner_of(scene: &Scene<'_>, read: &Read<'_>, expr: ExprId) -> Option<Owner> {
+    let root = root_variable(scene, expr)??;
+    let text = scene.text(expr);
+    let path = text.find('.').map_or("", |dot| &text[dot..]).to_owned();
+    let receiver = is_receiver(scene, root);
+    is_given(scene, read, root, 4).then_some(Owner { root, receiver, path })
+}
+
+/// Whether a variable is a parameter, or has been taken out of what the function was given, so many
+/// variables from there at most.
+fn is_given(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let mut definitions = read.function.definitions_of(local);
+    let (Some(only), None) = (definitions.next(), definitions.next()) else { return false };
+    let from = match only.source {
+        Source::Given => return true,
+        Source::Expr(expr) | Source::Result(expr, _) => expr,
+        Source::Element(range) => match scene.file.stmt(range).kind {
+            StmtKind::Range { subject, .. } => subject,
+            _ => return false,
+        },
+        Source::Zero | Source::Computed => return false,
+    };
+    if is_taken_out(scene, from) {
+        return false;
+    }
+    let mut at = scene.file.unparen(from);
+    loop {
+        at = match scene.file.expr(at).kind {
+            ExprKind::Selector { base, .. }
+            | ExprKind::Index { base, .. }
+            | ExprKind::TypeAssert { base, .. } => scene.file.unparen(base),
+            _ => break,
+        };
+    }
+    scene.local(at).is_some_and(|from| from != local && is_given(scene, read, from, depth))
+}
+
+/// Whether what an index selects is also deleted from there: nobody else finds it any more.
+fn is_taken_out(scene: &Scene<'_>, from: ExprId) -> bool {
+    let ExprKind::Index { base, .. } = scene.file.expr(scene.file.unparen(from)).kind else {
+        return false;
+    };
+    let base = scene.text(base);
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(call) = node else { return false };
+        let deletes = matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete));
+        deletes && scene.args(call).first().is_some_and(|&map| scene.text(map) == base)
+    })
+}
+
+/// Whether two functions may take the same two locks in their orders at the same time, and wait.
+fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
+    let readers = |one: &Lock, other: &Lock| one.taken.reads && other.taken.reads;
+    let waits = !readers(&one.first, &other.second) && !readers(&one.second, &other.first);
+    let is_own = |order: &Order| order.first.owner == order.second.owner;
+    let anchored =
+        |one: &Owner, other: &Owner| one.receiver && other.receiver && one.path == other.path;
+    let same = anchored(&one.first.owner, &other.second.owner)
+        || anchored(&one.second.owner, &other.first.owner);
+    let around = |order: &Order| {
+        let mut held: FxHashSet<Object> = order.beside.iter().map(|taken| taken.object).collect();
+        held_by_callers(cx, cx.scene(order), MAX_CALLERS, &mut held);
+        held
+    };
+    let apart =
+        |one: &Order, other: &Order| one.func != other.func && one.callee != Some(other.func);
+    apart(one, other)
+        && apart(other, one)
+        && waits
+        && is_own(one) == is_own(other)
+        && same
+        && around(one).is_disjoint(&around(other))
+}
+
+/// So far up a lock is looked for that is held around a function.
+const MAX_CALLERS: u32 = 3;
+
+/// The locks that any caller of a function holds when it calls it.
+fn held_by_callers(cx: &Cx<'_, '_>, called: &Scene<'_>, depth: u32, held: &mut FxHashSet<Object>) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    let func = called.cx.func;
+    for caller in outside_tests(cx.package, &[called.name.name.as_str()]).filter_map(Scene::new) {
+        let mut is_caller = false;
+        for call in caller.calls(func).filter(|&call| caller.go_of(call).is_none()) {
+            is_caller = true;
+            let literal = caller.literal_around(Node::Expr(call));
+            let Some(cfg) = caller.graph(literal) else { continue };
+            let Some(at) = cfg.step_of_expr(call) else { continue };
+            held.extend(held_at(&caller, cx.locks, literal, &cfg, at).iter().map(|it| it.object));
+        }
+        if is_caller && caller.cx.func != func {
+            held_by_callers(cx, &caller, depth, held);
+        }
+    }
+}
+
+fn tell(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> Finding {
+    let (here, there) = (cx.scene(one), cx.scene(other));
+    let message = format!(
+        "`{}` takes `{}` and then `{}`, and `{}` takes them in opposite order: each can hold what the other waits for",
+        here.name.name, one.first.name, one.second.name, there.name.name,
+    );
+    let mut finding = here.cx.finding(one.at.span, "stays here", message);
+    finding.confidence = confidence(here);
+    let mut label = |location: Location, message: String| {
+        finding.labels.push(Label { location, role: Role::Context, message });
+    };
+    label(one.first.taken.location, format!("`{}` is locked here", one.first.name));
+    label(
+        other.first.taken.location,
+        format!("`{}` locks `{}` here", there.name.name, other.first.name),
+    );
+    label(other.at, format!("and waits for `{}` here", other.second.name));
+    finding.why = "neither of the two can go on once both have come this far".to_owned();
+    finding.help = "take the two locks in the same order everywhere".to_owned();
+    finding
+}
