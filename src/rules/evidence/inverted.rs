@@ -16,7 +16,7 @@ use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, held_at};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::source::Location;
 use crate::summary::{Read, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
 
 /// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -214,6 +214,7 @@ fn is_given(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, depth: u32) -> b
             ExprKind::Selector { base, .. }
             | ExprKind::Index { base, .. }
             | ExprKind::TypeAssert { base, .. } => scene.file.unparen(base),
+            ExprKind::Unary { op: UnaryOp::Recv, operand } => scene.file.unparen(operand),
             _ => break,
         };
     }

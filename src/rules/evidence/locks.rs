@@ -1,5 +1,6 @@
 //! Which locks the functions of a package take, and where they are held.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -144,7 +145,7 @@ pub(super) fn gives_back(scene: &Scene<'_>, call: ExprId, wanted: Object) -> boo
     })
 }
 
-/// The locks that are held on every way to a step, each by the first in the text that takes it.
+/// The locks that are held on every way to a step, each as it was taken last.
 pub(super) fn held_at(
     scene: &Scene<'_>,
     locks: &Locks,
@@ -155,7 +156,16 @@ pub(super) fn held_at(
     let all = locks.taken.get(&scene.cx.func).map_or(&[][..], Vec::as_slice);
     let own: Vec<Taken> = all.iter().filter(|taken| taken.literal == literal).copied().collect();
     let mut held: Vec<Taken> = Vec::new();
-    for taken in &own {
+    // The last in the text that lies on every way, or else the last.
+    let mut latest: Vec<(bool, &Taken)> = own
+        .iter()
+        .filter_map(|taken| {
+            let step = cfg.step_of_expr(taken.call)?;
+            cfg.reaches(step, at).then(|| (cfg.dominates(step, at), taken))
+        })
+        .collect();
+    latest.sort_by_key(|(all, taken)| Reverse((*all, taken.location.span.start)));
+    for (_, taken) in latest {
         let known = held.iter().any(|other| other.object == taken.object);
         if !known && is_held(scene, cfg, &own, taken, at) {
             held.push(*taken);
@@ -196,6 +206,5 @@ fn is_held(scene: &Scene<'_>, cfg: &Cfg, own: &[Taken], lock: &Taken, at: StepId
             gives_back(scene, call, lock.object)
         })
         .collect();
-    let reaches = takes.iter().any(|&take| cfg.reaches(take, at));
-    reaches && !cfg.finds(Start::Entry, false, &mut Without { at, takes: &takes, gives: &gives })
+    !cfg.finds(Start::Entry, false, &mut Without { at, takes: &takes, gives: &gives })
 }

@@ -17,8 +17,8 @@ use crate::rules::evidence::locks::{Locking, Locks, Taken, gives_back, held_at};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
-use crate::summary::{BodyId, Function, Read};
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::summary::{BodyId, Function};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// Reports the locks that are taken again.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -29,7 +29,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     for caller in &scenes {
         for &(callee, literal, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
             let Some((callee, first)) = first.get(&callee) else { continue };
-            if caller.is_deferred(call) {
+            if caller.is_deferred(call) || may_return_before(caller, call, first) {
                 continue;
             }
             if let Some(lock) = held(caller, &locks, literal, call, first)
@@ -78,6 +78,7 @@ fn check_through<'a>(
             _ => false,
         });
         if base == Some(receiver)
+            && !may_return_before(through, call, first)
             && runs_there
             && !gives_back
             && let Some(holder) = held_by_all(package, scenes, locks, through, first)
@@ -151,6 +152,8 @@ struct First {
     lock: Taken,
     /// The fields from the receiver to the lock, as they are written: `.mu`.
     path: String,
+    /// The parameters of which some values make it return before.
+    asked: Vec<u32>,
 }
 
 impl First {
@@ -164,10 +167,12 @@ impl First {
             let step = cfg.step_of_expr(taken.call)?;
             let own = root_variable(scene, base) == Some(Some(receiver));
             let path = fields(scene, base)?;
-            (own && read.function.definitions_of(receiver).count() == 1
-                && is_first(&read, cfg, step, receiver)
-                && !gives_back_before(scene, cfg, taken, step))
-            .then_some(First { lock: *taken, path })
+            let once = read.function.definitions_of(receiver).count() == 1;
+            if !own || !once || gives_back_before(scene, cfg, taken, step) {
+                return None;
+            }
+            let asked = asked_before(scene, &read.function, cfg, step, receiver)?;
+            Some(First { lock: *taken, path, asked })
         })
     }
 }
@@ -193,13 +198,22 @@ fn fields(scene: &Scene<'_>, base: ExprId) -> Option<String> {
     }
 }
 
-/// Whether every way through the method passes the lock, but for those on which there is no
-/// receiver.
-fn is_first(read: &Read<'_>, cfg: &Cfg, lock: StepId, receiver: LocalId) -> bool {
+/// If every way through the method passes the lock, but for those on which there is no receiver, and
+/// those that a comparison of a parameter with a constant ends with a `return` right away: these
+/// parameters.
+fn asked_before<'a>(
+    scene: &Scene<'a>,
+    function: &Function<'a>,
+    cfg: &Cfg,
+    lock: StepId,
+    receiver: LocalId,
+) -> Option<Vec<u32>> {
     struct Without<'w, 'a> {
+        scene: &'w Scene<'a>,
         function: &'w Function<'a>,
         lock: StepId,
         receiver: LocalId,
+        asked: Vec<u32>,
     }
     impl Walk for Without<'_, '_> {
         type State = ();
@@ -208,6 +222,10 @@ fn is_first(read: &Read<'_>, cfg: &Cfg, lock: StepId, receiver: LocalId) -> bool
         }
         fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
             let EdgeKind::True(asked) = edge.kind else { return Some(()) };
+            if let Some(parameter) = ends_at_once(self.scene, asked, self.receiver) {
+                self.asked.push(parameter);
+                return None;
+            }
             let file = self.function.file;
             let compares = file.descendants(Node::Expr(asked)).any(|node| match node {
                 Node::Expr(expr) => matches!(self.function.info.resolve(expr), Def::Nil),
@@ -224,8 +242,43 @@ fn is_first(read: &Read<'_>, cfg: &Cfg, lock: StepId, receiver: LocalId) -> bool
             true
         }
     }
-    let mut walk = Without { function: &read.function, lock, receiver };
-    !cfg.finds(Start::Entry, (), &mut walk)
+    let mut walk = Without { scene, function, lock, receiver, asked: Vec::new() };
+    (!cfg.finds(Start::Entry, (), &mut walk)).then_some(walk.asked)
+}
+
+/// The parameter that a condition compares with a constant, or with nil, where the function returns at
+/// once if that is so, and without a look at its receiver.
+fn ends_at_once(scene: &Scene<'_>, asked: ExprId, receiver: LocalId) -> Option<u32> {
+    let ExprKind::Binary { left, right, .. } = scene.file.expr(scene.file.unparen(asked)).kind
+    else {
+        return None;
+    };
+    let parameter = |expr: ExprId| {
+        let local = scene.info.locals().get(scene.local(expr)?.0 as usize)?;
+        match local.kind {
+            LocalKind::Param(place) => Some(place),
+            _ => None,
+        }
+    };
+    let parameter = match (parameter(left), parameter(right)) {
+        (Some(place), None) if is_fixed(scene, right) => place,
+        (None, Some(place)) if is_fixed(scene, left) => place,
+        _ => return None,
+    };
+    let around = scene.around(Node::Expr(asked)).find_map(|node| match node {
+        Node::Stmt(stmt) => Some(stmt),
+        _ => None,
+    })?;
+    let StmtKind::If { then, .. } = scene.file.stmt(around).kind else { return None };
+    let StmtKind::Block(body) = &scene.file.stmt(then).kind else { return None };
+    let [only] = body[..] else { return None };
+    let returns = matches!(scene.file.stmt(only).kind, StmtKind::Return(_));
+    (returns && !scene.mentions(Node::Stmt(only), receiver)).then_some(parameter)
+}
+
+/// Whether an expression is a constant, or nil.
+fn is_fixed(scene: &Scene<'_>, expr: ExprId) -> bool {
+    scene.is_nil(expr) || scene.info.constant(expr).is_some()
 }
 
 /// Whether the method first gives back what it locks: it is called with the lock held.
@@ -237,6 +290,14 @@ fn gives_back_before(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) 
             && cfg.step_of_expr(call).is_some_and(|unlock| {
                 reaches_without(cfg, &|step| step == unlock, &|step| step == lock)
             })
+    })
+}
+
+/// Whether a method may return before it locks, for what it is given here.
+fn may_return_before(scene: &Scene<'_>, call: ExprId, first: &First) -> bool {
+    first.asked.iter().any(|&place| {
+        let given = scene.args(call).get(place as usize);
+        given.is_none_or(|&given| is_fixed(scene, given))
     })
 }
 
