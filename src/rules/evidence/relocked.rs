@@ -1,10 +1,10 @@
 //! A method that locks what its caller holds.
 //!
 //! Evidence: a function holds a lock of `sync` that it reaches through a variable, on every way to
-//! a call; what it calls is a method of the same variable, and before all else, whatever its
-//! arguments are, locks the same field of its receiver. Or a method calls it for its receiver, does not
-//! give the lock back, and whoever calls that method holds it. Two readers wait for each other only if
-//! a writer comes in between: then the package has to have one.
+//! a call; what it calls is a method of the same variable, and before all else locks the same field of
+//! its receiver, unless it refuses an argument at once. Or a method calls it for its receiver, does not
+//! give the lock back, and whoever can call that method holds it. Two readers wait for each other only
+//! if a writer comes in between: then the package has to have one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -55,7 +55,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Reports the locks that a method takes again in another one that it calls for its receiver, where all
-/// who call the first hold them.
+/// who can call the first hold them: it is not exported.
 fn check_through<'a>(
     package: &PackageCx<'a>,
     scenes: &[Scene<'a>],
@@ -65,11 +65,17 @@ fn check_through<'a>(
     findings: &mut Vec<Finding>,
 ) {
     let Some(receiver) = own_receiver(through) else { return };
+    if through.name.name.is_exported() {
+        return;
+    }
     for &node in through.nodes.iter() {
         let Node::Expr(call) = node else { continue };
         let Callee::Func(callee) = through.info.callee(call) else { continue };
         let Some((callee, first)) = first.get(callee) else { continue };
         let base = through.method_call(call).and_then(|(base, _)| through.local(base));
+        if base != Some(receiver) || may_return_before(through, call, first) {
+            continue;
+        }
         let runs_there = through.literal_around(node).is_none()
             && !through.is_deferred(call)
             && through.go_of(call).is_none();
@@ -77,9 +83,7 @@ fn check_through<'a>(
             Node::Expr(call) => gives_back(through, call, first.lock.object),
             _ => false,
         });
-        if base == Some(receiver)
-            && !may_return_before(through, call, first)
-            && runs_there
+        if runs_there
             && !gives_back
             && let Some(holder) = held_by_all(package, scenes, locks, through, first)
             && waits(locks, &holder.lock, &first.lock)
