@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Entry, Facts, Resource, Shape, TypeExpr};
 use crate::flow::{Cfg, StepId};
-use crate::index::{BodyInfo, Callee, Def, FuncId, Index, LocalId, QualifiedName, Type};
+use crate::index::{BodyInfo, Callee, Def, FuncId, Index, LocalId, LocalKind, QualifiedName, Type};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Span;
 use crate::summary::{BodyId, Read};
@@ -296,6 +296,13 @@ impl<'a> Scene<'a> {
     pub fn go_of(&self, call: ExprId) -> Option<StmtId> {
         let Some(Node::Stmt(stmt)) = self.parent(Node::Expr(call)) else { return None };
         matches!(self.file.stmt(stmt).kind, StmtKind::Go(_)).then_some(stmt)
+    }
+
+    /// The receiver, if the function is a method that names it.
+    pub fn receiver(&self) -> Option<LocalId> {
+        let mut locals = self.info.locals().iter();
+        let at = locals.position(|local| local.kind == LocalKind::Receiver)?;
+        Some(LocalId(at as u32))
     }
 
     /// The calls of a declared function, those that start or defer it too.

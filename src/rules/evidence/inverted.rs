@@ -8,12 +8,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind};
-use crate::rules::PackageCx;
+use crate::index::{Builtin, Callee, FuncId, LocalId};
 use crate::rules::evidence::confidence;
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, held_at};
-use crate::rules::scene::{Scene, outside_tests};
+use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, fields, held_at};
+use crate::rules::scene::Scene;
+use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::{Read, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
@@ -170,23 +170,18 @@ fn of_callee(
     let own = all.filter(|taken| taken.literal.is_none()).filter_map(|taken| {
         let (lock, _) = callee.method_call(taken.call)?;
         let (root, field) = callee.selector(lock)?;
-        is_receiver(callee, callee.local(root)?).then_some(())?;
+        callee.receiver().filter(|&receiver| callee.local(root) == Some(receiver))?;
         let name = format!("{}.{}", scene.text(base), field.name);
         Some(Lock { taken: *taken, owner: owner.clone(), name })
     });
     own.collect()
 }
 
-fn is_receiver(scene: &Scene<'_>, local: LocalId) -> bool {
-    scene.info.locals().get(local.0 as usize).is_some_and(|it| it.kind == LocalKind::Receiver)
-}
-
 /// What an expression is, if the function was given it.
 fn owner_of(scene: &Scene<'_>, read: &Read<'_>, expr: ExprId) -> Option<Owner> {
     let root = root_variable(scene, expr)??;
-    let text = scene.text(expr);
-    let path = text.find('.').map_or("", |dot| &text[dot..]).to_owned();
-    let receiver = is_receiver(scene, root);
+    let receiver = scene.receiver() == Some(root);
+    let path = fields(scene, expr);
     is_given(scene, read, root, 4).then_some(Owner { root, receiver, path })
 }
 
@@ -264,17 +259,19 @@ const MAX_CALLERS: u32 = 3;
 /// The locks that any caller of a function holds when it calls it.
 fn held_by_callers(cx: &Cx<'_, '_>, called: &Scene<'_>, depth: u32, held: &mut FxHashSet<Object>) {
     let Some(depth) = depth.checked_sub(1) else { return };
-    let func = called.cx.func;
-    for caller in outside_tests(cx.package, &[called.name.name.as_str()]).filter_map(Scene::new) {
-        let mut is_caller = false;
-        for call in caller.calls(func).filter(|&call| caller.go_of(call).is_none()) {
-            is_caller = true;
-            let literal = caller.literal_around(Node::Expr(call));
-            let Some(cfg) = caller.graph(literal) else { continue };
-            let Some(at) = cfg.step_of_expr(call) else { continue };
+    let uses = cx.package.uses();
+    for &(func, call) in uses.calls.get(&called.cx.func).into_iter().flatten() {
+        let Some(caller) = Scene::new(FunctionCx { package: *cx.package, func }) else { continue };
+        if caller.go_of(call).is_some() {
+            continue;
+        }
+        let literal = caller.literal_around(Node::Expr(call));
+        if let Some(cfg) = caller.graph(literal)
+            && let Some(at) = cfg.step_of_expr(call)
+        {
             held.extend(held_at(&caller, cx.locks, literal, &cfg, at).iter().map(|it| it.object));
         }
-        if is_caller && caller.cx.func != func {
+        if func != called.cx.func {
             held_by_callers(cx, &caller, depth, held);
         }
     }

@@ -145,6 +145,25 @@ pub(super) fn gives_back(scene: &Scene<'_>, call: ExprId, wanted: Object) -> boo
     })
 }
 
+/// Whether a function unlocks what its caller may have locked.
+pub(super) fn may_give_back(scene: &Scene<'_>, wanted: Object) -> bool {
+    scene.nodes.iter().any(|&node| match node {
+        Node::Expr(call) => gives_back(scene, call, wanted),
+        _ => false,
+    })
+}
+
+/// What is locked, as it is written.
+pub(super) fn locked(scene: &Scene<'_>, lock: &Taken) -> String {
+    scene.method_call(lock.call).map_or_else(String::new, |(base, _)| scene.text(base))
+}
+
+/// The selectors after the variable at the root of an expression, as they are written: `.x.y`.
+pub(super) fn fields(scene: &Scene<'_>, expr: ExprId) -> String {
+    let text = scene.text(expr);
+    text.find('.').map_or("", |dot| &text[dot..]).to_owned()
+}
+
 /// The locks that are held on every way to a step, each as it was taken last.
 pub(super) fn held_at(
     scene: &Scene<'_>,

@@ -13,7 +13,9 @@ use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, LocalId, LocalKind};
 use crate::rules::conditions::locals_in;
 use crate::rules::evidence::left_locked::{reaches_without, root_variable};
-use crate::rules::evidence::locks::{Locking, Locks, Taken, gives_back, held_at};
+use crate::rules::evidence::locks::{
+    Locking, Locks, Taken, fields, gives_back, held_at, locked, may_give_back,
+};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -64,7 +66,7 @@ fn check_through<'a>(
     through: &Scene<'a>,
     findings: &mut Vec<Finding>,
 ) {
-    let Some(receiver) = own_receiver(through) else { return };
+    let Some(receiver) = through.receiver() else { return };
     if through.name.name.is_exported() {
         return;
     }
@@ -79,12 +81,8 @@ fn check_through<'a>(
         let runs_there = through.literal_around(node).is_none()
             && !through.is_deferred(call)
             && through.go_of(call).is_none();
-        let gives_back = through.nodes.iter().any(|&node| match node {
-            Node::Expr(call) => gives_back(through, call, first.lock.object),
-            _ => false,
-        });
         if runs_there
-            && !gives_back
+            && !may_give_back(through, first.lock.object)
             && let Some(holder) = held_by_all(package, scenes, locks, through, first)
             && waits(locks, &holder.lock, &first.lock)
         {
@@ -105,7 +103,8 @@ struct Holder<'s, 'a> {
     call: ExprId,
 }
 
-/// One of those who hold a lock when they call a method, if all do that name it.
+/// One of those who hold a lock when they call a method, if all do that name it, also where the type of
+/// what they name it of is not known.
 fn held_by_all<'s, 'a>(
     package: &PackageCx<'a>,
     scenes: &'s [Scene<'a>],
@@ -143,14 +142,6 @@ fn names(scene: &Scene<'_>, node: Node, name: &str) -> bool {
     }
 }
 
-/// The receiver of a method.
-fn own_receiver(scene: &Scene<'_>) -> Option<LocalId> {
-    let mut locals = scene.info.locals().iter();
-    let receiver =
-        locals.position(|local| local.owner.is_none() && local.kind == LocalKind::Receiver)?;
-    Some(LocalId(receiver as u32))
-}
-
 /// The lock of its receiver that a method takes before all else.
 struct First {
     lock: Taken,
@@ -162,7 +153,7 @@ struct First {
 
 impl First {
     fn of(scene: &Scene<'_>, locks: &Locks) -> Option<First> {
-        let receiver = own_receiver(scene)?;
+        let receiver = scene.receiver()?;
         let all = locks.taken.get(&scene.cx.func)?;
         let read = scene.cx.summaries().read(scene.cx.func)?;
         let cfg = &read.function.body(BodyId::OWN).cfg;
@@ -170,7 +161,7 @@ impl First {
             let base = base_of(scene, taken)?;
             let step = cfg.step_of_expr(taken.call)?;
             let own = root_variable(scene, base) == Some(Some(receiver));
-            let path = fields(scene, base)?;
+            let path = fields(scene, base);
             let once = read.function.definitions_of(receiver).count() == 1;
             if !own || !once || gives_back_before(scene, cfg, taken, step) {
                 return None;
@@ -191,15 +182,6 @@ fn base_of(scene: &Scene<'_>, taken: &Taken) -> Option<ExprId> {
         callee.is_some_and(|name| name.path.as_str() == "sync")
     };
     (direct || promoted()).then_some(base)
-}
-
-/// The selectors after the variable at the root of an expression, as they are written.
-fn fields(scene: &Scene<'_>, base: ExprId) -> Option<String> {
-    let text = scene.text(base);
-    match text.find('.') {
-        None => Some(String::new()),
-        Some(at) => text.get(at..).map(str::to_owned),
-    }
 }
 
 /// If every way through the method passes the lock, but for those on which there is no receiver, and
@@ -331,11 +313,6 @@ fn held(
 /// Whether a function of the package locks for writing.
 fn has_writer(locks: &Locks, lock: &Taken) -> bool {
     locks.taken.values().flatten().any(|taken| taken.object == lock.object && !taken.reads)
-}
-
-/// What is locked, as it is written.
-fn locked(scene: &Scene<'_>, lock: &Taken) -> String {
-    scene.method_call(lock.call).map_or_else(String::new, |(base, _)| scene.text(base))
 }
 
 fn tell<'a>(

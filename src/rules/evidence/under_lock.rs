@@ -11,7 +11,7 @@ use crate::index::{Callee, FuncId};
 use crate::rules::PackageCx;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::locks::{
-    Locking, Locks, MAX_CALLS, Object, Taken, gives_back, held_at, object, taken,
+    Locking, Locks, MAX_CALLS, Object, Taken, held_at, locked, may_give_back, object, taken,
 };
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
@@ -69,14 +69,6 @@ fn held_around(
         }
     }
     Some(held)
-}
-
-/// Whether a function unlocks what its caller may have locked.
-fn may_give_back(scene: &Scene<'_>, wanted: Object) -> bool {
-    scene.nodes.iter().any(|&node| match node {
-        Node::Expr(call) => gives_back(scene, call, wanted),
-        _ => false,
-    })
 }
 
 fn check_group<'a>(
@@ -308,8 +300,7 @@ fn tell(
     who: &str,
     needs: Location,
 ) -> Finding {
-    let name =
-        holder.method_call(lock.call).map_or_else(String::new, |(base, _)| holder.text(base));
+    let name = locked(holder, lock);
     let it = if holder.cx.func == scene.cx.func { "it" } else { "its caller" };
     let message = format!(
         "{what} waits while {it} holds `{name}`, and {who} takes `{name}` before it gets there"

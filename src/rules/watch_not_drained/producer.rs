@@ -2,7 +2,7 @@
 //! send on the channel that the type hands out knows nothing of the method that ends the type.
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, ObjectId};
+use crate::index::{Builtin, Callee, FuncId, ObjectId};
 use crate::rules::FunctionCx;
 use crate::rules::scene::{Scene, holds_any};
 use crate::source::{Location, Span};
@@ -179,7 +179,7 @@ impl Part<'_, '_> {
 
 /// The sends on fields of the receiver that stand in a loop and in no `select`, in order of source.
 fn bare_sends(scene: &Scene<'_>) -> Vec<(Symbol, Span)> {
-    let Some(receiver) = receiver(scene) else { return Vec::new() };
+    let Some(receiver) = scene.receiver() else { return Vec::new() };
     let mut sends = Vec::new();
     for &node in scene.nodes.iter() {
         let Node::Stmt(stmt) = node else { continue };
@@ -206,12 +206,6 @@ fn bare_sends(scene: &Scene<'_>) -> Vec<(Symbol, Span)> {
         }
     }
     sends
-}
-
-fn receiver(scene: &Scene<'_>) -> Option<LocalId> {
-    let locals = scene.info.locals();
-    let at = locals.iter().position(|local| local.kind == LocalKind::Receiver)?;
-    Some(LocalId(at as u32))
 }
 
 /// Whether a send is the communication of a clause of a `select`.
