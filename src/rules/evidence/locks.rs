@@ -1,6 +1,5 @@
 //! Which locks the functions of a package take, and where they are held.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -164,7 +163,8 @@ pub(super) fn fields(scene: &Scene<'_>, expr: ExprId) -> String {
     text.find('.').map_or("", |dot| &text[dot..]).to_owned()
 }
 
-/// The locks that are held on every way to a step, each as it was taken last.
+/// The locks that are held on every way to a step, by the step that takes them; where a lock was given
+/// back and taken again, by one of those that do.
 pub(super) fn held_at(
     scene: &Scene<'_>,
     locks: &Locks,
@@ -173,29 +173,41 @@ pub(super) fn held_at(
     at: StepId,
 ) -> Vec<Taken> {
     let all = locks.taken.get(&scene.cx.func).map_or(&[][..], Vec::as_slice);
-    let own: Vec<Taken> = all.iter().filter(|taken| taken.literal == literal).copied().collect();
-    let mut held: Vec<Taken> = Vec::new();
-    // The last in the text that lies on every way, or else the last.
-    let mut latest: Vec<(bool, &Taken)> = own
+    let own: Vec<(StepId, Taken)> = all
         .iter()
-        .filter_map(|taken| {
-            let step = cfg.step_of_expr(taken.call)?;
-            cfg.reaches(step, at).then(|| (cfg.dominates(step, at), taken))
-        })
+        .filter(|taken| taken.literal == literal)
+        .filter_map(|taken| Some((cfg.step_of_expr(taken.call)?, *taken)))
         .collect();
-    latest.sort_by_key(|(all, taken)| Reverse((*all, taken.location.span.start)));
-    for (_, taken) in latest {
+    let kept = |(step, taken): &&(StepId, Taken)| {
+        cfg.dominates(*step, at)
+            && is_held(scene, cfg, taken.object, &[*step], Start::After(*step), at)
+    };
+    let mut held: Vec<Taken> = own.iter().filter(kept).map(|(_, taken)| *taken).collect();
+    // Latest first: it is the one that is held where the lock comes from several values.
+    for (step, taken) in own.iter().rev() {
         let known = held.iter().any(|other| other.object == taken.object);
-        if !known && is_held(scene, cfg, &own, taken, at) {
+        let alike =
+            |(_, it): &&(StepId, Taken)| it.object == taken.object && it.reads == taken.reads;
+        let again: Vec<StepId> = own.iter().filter(alike).map(|(step, _)| *step).collect();
+        if !known
+            && cfg.reaches(*step, at)
+            && is_held(scene, cfg, taken.object, &again, Start::Entry, at)
+        {
             held.push(*taken);
         }
     }
     held
 }
 
-/// Whether a lock is held at a step, whatever way leads there: as it is taken here, or in the same way
-/// again after it was given back.
-fn is_held(scene: &Scene<'_>, cfg: &Cfg, own: &[Taken], lock: &Taken, at: StepId) -> bool {
+/// Whether a lock is held at a step, whatever way leads there from the start; these steps take it.
+fn is_held(
+    scene: &Scene<'_>,
+    cfg: &Cfg,
+    lock: Object,
+    takes: &[StepId],
+    start: Start,
+    at: StepId,
+) -> bool {
     struct Without<'w> {
         at: StepId,
         takes: &'w [StepId],
@@ -215,15 +227,13 @@ fn is_held(scene: &Scene<'_>, cfg: &Cfg, own: &[Taken], lock: &Taken, at: StepId
             false
         }
     }
-    let alike = |taken: &&Taken| taken.object == lock.object && taken.reads == lock.reads;
-    let takes: Vec<StepId> =
-        own.iter().filter(alike).filter_map(|taken| cfg.step_of_expr(taken.call)).collect();
     let gives: Vec<StepId> = cfg
         .steps()
         .filter(|&step| {
             let Step::Call(call) = cfg.step(step) else { return false };
-            gives_back(scene, call, lock.object)
+            gives_back(scene, call, lock)
         })
         .collect();
-    !cfg.finds(Start::Entry, false, &mut Without { at, takes: &takes, gives: &gives })
+    let from_take = matches!(start, Start::After(_));
+    !cfg.finds(start, from_take, &mut Without { at, takes, gives: &gives })
 }
