@@ -10,9 +10,11 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Entry, Facts, Resource, Shape, TypeExpr};
 use crate::flow::{Cfg, StepId};
-use crate::index::{BodyInfo, Callee, Def, FuncId, Index, LocalId, LocalKind, QualifiedName, Type};
+use crate::index::{
+    BodyInfo, Callee, Def, FuncId, Index, LocalId, LocalKind, Package, QualifiedName, Type,
+};
 use crate::rules::{FunctionCx, PackageCx};
-use crate::source::Span;
+use crate::source::{FileId, Span};
 use crate::summary::{BodyId, Read};
 use crate::syntax::{
     BinaryOp, Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
@@ -77,21 +79,30 @@ pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
     if index.is_in_test_file(func) {
         return true;
     }
-    let file = index.file_of(func);
-    *file.serves_tests.get_or_init(|| helps_tests(file))
+    let (package, file) = (index.package(func.package), index.func(func).file);
+    let head = package.files.iter().find(|(id, _)| *id == file);
+    head.is_some_and(|(id, head)| {
+        *head.serves_tests.get_or_init(|| helps_tests(index, package, *id, head))
+    })
 }
 
-/// Whether a file imports `testing`, and not for a few of its functions alone.
-fn helps_tests(file: &File) -> bool {
-    let Some(import) = file.imports.iter().find(|import| import.path.as_str() == "testing") else {
+/// Whether a file imports `testing`, and not for a few of its functions alone. `head` is what of it is
+/// there where its functions are parsed one by one.
+fn helps_tests(index: &Index<'_>, package: &Package, id: FileId, head: &File) -> bool {
+    let Some(import) = head.imports.iter().find(|import| import.path.as_str() == "testing") else {
         return false;
     };
     let named = import.name.map_or("testing", |name| name.name.as_str());
     let qualified = format!("{named}.");
     let (mut all, mut helping) = (0, 0);
-    for (decl, func) in file.funcs() {
-        let decl = file.decl(decl);
-        let end = match file.body(func) {
+    for func in package.funcs.iter().filter(|func| func.file == id) {
+        let file = index.file_of(func.id);
+        let decl = file.decl(func.decl);
+        let DeclKind::Func(declared) = &decl.kind else { continue };
+        if file.literals.contains(&func.decl) {
+            continue;
+        }
+        let end = match file.body(declared) {
             Body::Parsed(body) => file.stmt(body).span.start,
             _ => decl.span.end,
         };

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use super::edits::{USED, USING};
 use crate::cli::{module, seen, straggler};
 
-const LEAK: &str = "package m\n\nfunc Late(done chan bool) {\n\tlate := make(chan int)\n\tgo func() { late <- 1 }()\n\tselect {\n\tcase <-late:\n\tcase <-done:\n\t}\n}\n";
+pub const LEAK: &str = "package m\n\nfunc Late(done chan bool) {\n\tlate := make(chan int)\n\tgo func() { late <- 1 }()\n\tselect {\n\tcase <-late:\n\tcase <-done:\n\t}\n}\n";
 const BROKEN: &str = "package m\n\nfunc Broken( {\n";
 
 fn leaking() -> tempfile::TempDir {
@@ -83,6 +83,28 @@ fn a_wrong_answer_is_found_by_verifying() {
     let verified = run(check(dir.path(), cache.path(), &["--cache-verify"]));
     assert!(verified.starts_with("exit 2\n"), "{verified}");
     assert!(verified.contains("what the cache holds for this package is not what is found now"));
+}
+
+/// A loop over what others run, in a file that is there for tests.
+const HELPS: &str = "package helps\n\nimport \"testing\"\n\ntype runs interface{ Run(ready bool) error }\n\n\
+func Each(job runs, jobs chan bool) {\n\tfor ready := range jobs {\n\t\t_ = job.Run(ready)\n\t}\n}\n\n\
+func Check(t *testing.T, job runs) {\n\tif job.Run(true) != nil {\n\t\tt.Fail()\n\t}\n}\n";
+
+#[test]
+fn what_is_there_for_tests_is_seen_where_it_is_not_checked() {
+    let used = USED.replace("func Run(", "type Job struct{}\n\nfunc (Job) Run(");
+    let dir = module(&[("used/used.go", &used), ("helps/helps.go", HELPS)]);
+    let cache = tempfile::tempdir().expect("a directory");
+    let check = || {
+        let mut command = straggler(dir.path());
+        command.args(["check", "--isolated", "--cache-dir"]).arg(cache.path());
+        run(command)
+    };
+    let first = check();
+    assert!(first.contains("leaves `p` running") && !first.contains("each turn"), "{first}");
+    // A change that does not touch the file of the loop, which is not parsed as a whole then.
+    fs::write(dir.path().join("used/used.go"), used + "// Changed.\n").expect("a file");
+    assert_eq!(check(), first);
 }
 
 /// A function of another package that ends what it is given, and one that relies on that.
