@@ -38,7 +38,7 @@ impl BuildList {
     pub fn candidates(&self, import_path: &str, goroot_src: Option<&Path>) -> Vec<PathBuf> {
         let in_modules = |modules: &BTreeMap<String, PathBuf>| -> Vec<PathBuf> {
             prefixes(import_path)
-                .filter_map(|(prefix, rest)| Some(modules.get(prefix)?.join(rest)))
+                .filter_map(|(prefix, rest)| Some(below(modules.get(prefix)?, rest)))
                 .collect()
         };
         let vendored = |wanted: bool| {
@@ -53,6 +53,11 @@ impl BuildList {
         dirs.extend(vendored(false));
         dirs
     }
+}
+
+/// A directory of a module. That of the module itself has one form, without a slash at its end.
+fn below(dir: &Path, rest: &str) -> PathBuf {
+    if rest.is_empty() { dir.to_owned() } else { dir.join(rest) }
 }
 
 /// Whether an import path can be one of the standard library: its first element has no dot
