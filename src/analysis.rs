@@ -268,8 +268,22 @@ impl Run<'_> {
         if let Some(kept) = kept.filter(|_| !self.progress.is_unwanted()) {
             notes.extend(Timings::phase(timings, "keep", || kept.keep(self, &fresh)));
         }
+        let worked_out = fresh.len();
         answers.extend(fresh);
-        Timings::phase(timings, "tell", || self.report(answers, notes))
+        let report = Timings::phase(timings, "tell", || self.report(answers, notes));
+        Report { worked_out, ..report }
+    }
+
+    /// Finds out what all functions do that packages may import which something is reported of.
+    fn summarize_all(&self) {
+        let importable = self.asked().filter(|package| package.is_importable());
+        let packages: Vec<PackageId> = importable.map(|package| package.id).collect();
+        packages.into_par_iter().for_each(|package| {
+            for func in &self.index.package(package).funcs {
+                // What fails is told by whoever asks.
+                let _ = guard::run(|| self.summaries.known_below(func.id));
+            }
+        });
     }
 
     fn timed<T>(&self, rule: &'static str, work: impl FnOnce() -> T) -> T {

@@ -12,18 +12,21 @@
 mod code;
 mod entry;
 mod key;
+mod pack;
 mod place;
 mod sweep;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 pub use code::{Reader, Writer};
 pub use key::{Hasher, Key, of_executable};
+pub use pack::{Pack, PackError};
 pub use place::default_dir;
 
 /// The default of the size that a cache may have: 512 MiB.
@@ -32,16 +35,24 @@ pub const DEFAULT_MAX_BYTES: u64 = 512 << 20;
 /// An entry that was used so lately is not marked as used again.
 const MARK_AFTER: Duration = Duration::from_secs(3600);
 
-/// A directory of entries.
+/// A directory of entries, or entries that are carried from run to run in [packs](Pack).
 #[derive(Debug)]
 pub struct Cache {
     dir: PathBuf,
+    carried: Option<Carried>,
     max_bytes: u64,
     /// Bytes of entries written by this process.
     stored: AtomicU64,
     damaged: AtomicBool,
     /// Why an entry could not be written; nothing more is tried then.
     unwritable: Mutex<Option<String>>,
+}
+
+/// Entries that are in no directory.
+#[derive(Debug, Default)]
+struct Carried {
+    given: BTreeMap<Key, Vec<u8>>,
+    new: Mutex<BTreeMap<Key, Vec<u8>>>,
 }
 
 /// What a cache holds.
@@ -58,11 +69,24 @@ impl Cache {
     pub fn new(dir: PathBuf, max_bytes: u64) -> Cache {
         Cache {
             dir,
+            carried: None,
             max_bytes,
             stored: AtomicU64::new(0),
             damaged: AtomicBool::new(false),
             unwritable: Mutex::default(),
         }
+    }
+
+    /// A cache that holds `entries`, and what is stored in it for whoever asks for [`Cache::into_new`].
+    pub fn carrying(entries: BTreeMap<Key, Vec<u8>>) -> Cache {
+        let carried = Carried { given: entries, ..Carried::default() };
+        Cache { carried: Some(carried), ..Cache::new(PathBuf::new(), 0) }
+    }
+
+    /// What was stored in a cache that is no directory.
+    pub fn into_new(self) -> BTreeMap<Key, Vec<u8>> {
+        let new = self.carried.map(|carried| carried.new.into_inner());
+        new.map(|new| new.unwrap_or_else(|poisoned| poisoned.into_inner())).unwrap_or_default()
     }
 
     /// The directory.
@@ -72,6 +96,9 @@ impl Cache {
 
     /// The bytes that were stored under `key`.
     pub fn load(&self, key: Key) -> Option<Vec<u8>> {
+        if let Some(carried) = &self.carried {
+            return locked(&carried.new).get(&key).or_else(|| carried.given.get(&key)).cloned();
+        }
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
         let Some(payload) = entry::unwrap(key, bytes) else {
@@ -84,6 +111,10 @@ impl Cache {
 
     /// Keeps `payload` under `key`.
     pub fn store(&self, key: Key, payload: &[u8]) {
+        if let Some(carried) = &self.carried {
+            locked(&carried.new).insert(key, payload.to_vec());
+            return;
+        }
         if self.is_unwritable() {
             return;
         }
@@ -93,6 +124,14 @@ impl Cache {
                 self.stored.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             }
             Err(error) => *self.unwritable() = Some(error.to_string()),
+        }
+    }
+
+    /// As [`Cache::store`], for what spares later runs of the same machine some reading: it is not
+    /// carried elsewhere.
+    pub fn remember(&self, key: Key, payload: &[u8]) {
+        if self.carried.is_none() {
+            self.store(key, payload);
         }
     }
 
@@ -142,9 +181,13 @@ impl Cache {
         self.unwritable().is_some()
     }
 
-    fn unwritable(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        self.unwritable.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn unwritable(&self) -> MutexGuard<'_, Option<String>> {
+        locked(&self.unwritable)
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The time of the file is that of its last use, give or take [`MARK_AFTER`]. A cache that cannot be

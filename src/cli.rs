@@ -13,6 +13,7 @@ mod catalog;
 mod chain;
 mod config;
 mod diff;
+mod facts;
 mod fix;
 mod git;
 mod manual;
@@ -24,14 +25,14 @@ mod watch;
 use std::fmt;
 use std::fs::{self, Permissions};
 use std::io::{self, BufReader, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{ColorChoice, Parser};
 
-use crate::analysis::{self, Progress, Report, Settings, Timings};
+use crate::analysis::{self, Keeping, Progress, Report, Settings, Timings};
 use crate::project::{self, LoadOptions};
 use crate::{lsp, output, rules};
 use args::{CheckArgs, Cli, Command, InputArgs, TableFormat, Target};
@@ -75,6 +76,7 @@ pub fn main() -> ExitCode {
         Some(Command::Lsp { .. }) => lsp(),
         Some(Command::Baseline { command }) => baseline::run(&command),
         Some(Command::Config { command }) => config::run(&command),
+        Some(Command::Facts(args)) => facts::run(&args),
         Some(Command::Check(args)) => check(&args),
         None => check(&cli.check),
     }
@@ -145,6 +147,9 @@ fn check_once(args: &CheckArgs) -> ExitCode {
         }
         if format.is_for_people() {
             output::write_summary(&report, start.elapsed(), out)?;
+            if !args.facts.is_empty() {
+                facts::write_worked_out(&report, out)?;
+            }
         }
         match (args.timings, timings) {
             (Some(TableFormat::Table), Some(timings)) => {
@@ -160,6 +165,9 @@ fn check_once(args: &CheckArgs) -> ExitCode {
 }
 
 fn report(args: &CheckArgs, timings: Option<Arc<Timings>>) -> Result<Report, Vec<String>> {
+    if !args.facts.is_empty() {
+        return facts::report(args, timings);
+    }
     let mut options = load_options(&args.input).map_err(one)?;
     stdin::read(args, &mut options).map_err(one)?;
     let settings = Settings::find(&options, args.input.config.asked(args.config()))?;
@@ -246,14 +254,18 @@ fn write_file(path: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io
 }
 
 fn load_options(args: &InputArgs) -> Result<LoadOptions, String> {
+    options_for(&args.paths, args.goroot.as_deref())
+}
+
+fn options_for(paths: &[PathBuf], goroot: Option<&Path>) -> Result<LoadOptions, String> {
     let cwd = std::env::current_dir()
         .map_err(|error| format!("the working directory cannot be read: {error}"))?;
-    if let Some(root) = &args.goroot
+    if let Some(root) = goroot
         && !cwd.join(root).join("src").is_dir()
     {
         return Err(format!("--goroot: `{}` holds no `src`", root.display()));
     }
-    let (paths, goroot) = (args.paths.clone(), args.goroot.clone());
+    let (paths, goroot) = (paths.to_vec(), goroot.map(Path::to_path_buf));
     Ok(LoadOptions::from_env(cwd, paths, goroot, |name| std::env::var_os(name)))
 }
 
@@ -264,17 +276,30 @@ fn run(
     timings: Option<Arc<Timings>>,
 ) -> Result<Report, Vec<String>> {
     let cache = cache::open(&input.cache);
+    let analysed = analysed(options, settings, input.jobs, timings, || {
+        cache.as_ref().and_then(|cache| cache::keeping(cache, &input.cache, options, settings))
+    });
+    if let Some(trouble) = cache.and_then(|cache| cache.finish()) {
+        warn(&trouble);
+    }
+    analysed
+}
+
+fn analysed<'k>(
+    options: &LoadOptions,
+    settings: &Settings,
+    jobs: Option<u16>,
+    timings: Option<Arc<Timings>>,
+    keeping: impl FnOnce() -> Option<Keeping<'k>> + Send,
+) -> Result<Report, Vec<String>> {
     let progress = Progress { timings, ..Progress::default() };
     let analysed = progress::shown(&progress, || {
-        analysis::on_threads(input.jobs.map(usize::from), || {
+        analysis::on_threads(jobs.map(usize::from), || {
             let timings = progress.timings.as_deref();
             let snapshot = Timings::phase(timings, "load", || project::load(options));
             let selections = settings.selections(options, &snapshot)?;
-            let keeping = cache
-                .as_ref()
-                .and_then(|cache| cache::keeping(cache, &input.cache, options, settings));
             let catalog = &settings.catalog;
-            Ok(match keeping {
+            Ok(match keeping() {
                 Some(keeping) => {
                     analysis::analyze_keeping(&snapshot, catalog, &selections, &progress, &keeping)
                 }
@@ -282,9 +307,6 @@ fn run(
             })
         })
     });
-    if let Some(trouble) = cache.and_then(|cache| cache.finish()) {
-        warn(&trouble);
-    }
     analysed.map_err(one).flatten()
 }
 

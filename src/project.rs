@@ -20,6 +20,7 @@ use crate::diagnostic::Note;
 use crate::source::{FileId, SourceText};
 use crate::syntax::Symbol;
 
+mod carry;
 mod config_file;
 mod constraint;
 mod dependency;
@@ -38,6 +39,7 @@ mod view;
 mod walk;
 mod workspace;
 
+pub use carry::{Files, carry, is_carried, is_walked_past, module_paths};
 pub use config_file::{
     BASELINE, CONFIG, ConfigFile, find_baseline, find_config, read_baseline, read_config,
     read_extended, read_found_config,
@@ -177,7 +179,7 @@ pub struct Package {
 
 impl Package {
     /// Whether an import can denote it: the base view, without tests.
-    fn is_importable(&self) -> bool {
+    pub fn is_importable(&self) -> bool {
         self.view.tests == Tests::None && self.view.build == Build::base()
     }
 }

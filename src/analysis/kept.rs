@@ -25,6 +25,9 @@ pub struct Keeping<'c> {
     pub base: Key,
     /// Whether everything is to be worked out all the same, and told where it is not what was kept.
     pub verify: bool,
+    /// Whether what all functions of the packages do is to be kept that are reported, and not only of
+    /// those that somebody has asked about.
+    pub complete: bool,
 }
 
 /// What is kept for the packages of a run.
@@ -171,6 +174,9 @@ impl<'a> Kept<'a> {
             .flat_map_iter(|each| keep(each).into_iter().chain(keep_explored(each)))
             .collect();
         if let Some(recalled) = run.recalled {
+            if self.keeping.complete {
+                run.summarize_all();
+            }
             if self.keeping.verify {
                 let wrong = [recalled.wrong(run.summaries), words.wrong(texts)].concat();
                 let told = |id: PackageId| not_as_found(run, run.snapshot.package(id));

@@ -25,6 +25,9 @@ pub struct Report {
     pub missing_dependencies: Vec<String>,
     /// The paths of the files in which findings would have been reported, as shown to people.
     pub reported: BTreeSet<String>,
+    /// How many packages were worked out, and not known from former runs; a package counts once for each
+    /// of its views.
+    pub worked_out: usize,
     /// The files that the findings speak of.
     pub files: BTreeMap<FileId, ReportFile>,
 }
@@ -92,6 +95,12 @@ impl Report {
         let kept: Vec<(Finding, String)> = kept;
         (self.findings, self.fingerprints) = kept.into_iter().unzip();
         left_out
+    }
+
+    /// The files that findings are in of which `is_wanted` is false, by their paths as shown to people.
+    pub fn unwanted(&self, is_wanted: impl Fn(&str) -> bool) -> BTreeSet<FileId> {
+        let files = self.files.iter().filter(|(_, file)| !is_wanted(&file.path));
+        files.map(|(&id, _)| id).collect()
     }
 
     /// Whether something that was asked for was not analysed, or only around an error.

@@ -65,6 +65,7 @@ impl Run<'_> {
             suppressed,
             missing_dependencies: self.snapshot.missing_dependencies(),
             reported: reported.into_iter().map(display).collect(),
+            worked_out: 0,
         }
     }
 

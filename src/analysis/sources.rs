@@ -359,6 +359,6 @@ impl<'c> Remembered<'c> {
             writer.text(dir.to_str().unwrap_or_default());
             writer.list(imports.iter(), |writer, path| writer.text(path.as_str()));
         });
-        self.cache.store(self.key, &writer.into_bytes());
+        self.cache.remember(self.key, &writer.into_bytes());
     }
 }

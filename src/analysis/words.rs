@@ -104,7 +104,7 @@ impl Words {
             writer.data(key.bytes());
             writer.data(bits);
         });
-        texts.cache.store(place(texts), &writer.into_bytes());
+        texts.cache.remember(place(texts), &writer.into_bytes());
     }
 
     /// The packages of which other words are kept than those that were found here, where nothing was

@@ -93,7 +93,7 @@ pub fn of_executable(path: &Path, cache: &Cache) -> io::Result<Key> {
         return Ok(Key(known));
     }
     let key = Key::of(&fs::read(path)?);
-    cache.store(file, &key.0);
+    cache.remember(file, &key.0);
     Ok(key)
 }
 

@@ -49,6 +49,8 @@ pub enum Command {
         #[command(subcommand)]
         command: CacheCommand,
     },
+    /// Work out what is to be known of packages, and write it to a file for runs elsewhere
+    Facts(FactsArgs),
     /// Show the page of a rule
     Explain {
         /// The rule's id
@@ -100,6 +102,12 @@ pub enum Command {
 pub struct CheckArgs {
     #[command(flatten)]
     pub input: InputArgs,
+    /// Read packages from nowhere but these files, which `straggler facts` has written; `@LIST` is a
+    /// file that names one on each line. Paths say of which of their packages to report
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(conflicts_with_all = ["fix", "add_ignore", "diff", "watch", "change", "stdin_filename"])]
+    #[arg(conflicts_with_all = ["cache_dir", "cache_verify"])]
+    pub facts: Vec<PathBuf>,
     /// How to print the findings
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
@@ -172,6 +180,32 @@ pub struct CheckArgs {
     /// Leave out nothing for a baseline
     #[arg(long, conflicts_with = "baseline")]
     pub no_baseline: bool,
+}
+
+#[derive(Args)]
+pub struct FactsArgs {
+    /// The directory of a package, or Go files
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// The file that the facts are written to
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// The facts of all packages that these import, directly or not; `@LIST` is a file that names one
+    /// on each line
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub facts: Vec<PathBuf>,
+    /// Other files that say what imports denote and which settings hold, beside go.mod, go.work,
+    /// vendor/modules.txt and straggler.toml above the package
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub with: Vec<PathBuf>,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// The Go installation whose standard library is read [default: found as `go` would]
+    #[arg(long, value_name = "DIR")]
+    pub goroot: Option<PathBuf>,
+    /// Number of threads [default: as many as there are processors]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
 }
 
 impl CheckArgs {

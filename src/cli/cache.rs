@@ -26,7 +26,12 @@ pub fn keeping<'c>(
     settings: &Settings,
 ) -> Option<Keeping<'c>> {
     let program = of_executable(&env::current_exe().ok()?, cache).ok()?;
-    Some(Keeping { cache, base: settings.base(options, program), verify: args.cache_verify })
+    Some(Keeping {
+        cache,
+        base: settings.base(options, program),
+        verify: args.cache_verify,
+        complete: false,
+    })
 }
 
 /// What an editor's runs are kept in, which is what those of the command line are.

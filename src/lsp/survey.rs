@@ -105,7 +105,7 @@ fn survey(
         None => analysis::analyze(&snapshot, catalog, &selections, &job.progress),
         Some(Kept { cache, program }) => {
             let base = settings.base(&options, *program);
-            let keeping = Keeping { cache, base, verify: false };
+            let keeping = Keeping { cache, base, verify: false, complete: false };
             analysis::analyze_keeping(&snapshot, catalog, &selections, &job.progress, &keeping)
         }
     };

@@ -204,7 +204,7 @@ pub(super) fn is_passed_by(dir: &Path, root: &Path, roots: &mut Roots<'_>) -> bo
 }
 
 /// Whether patterns walk past a directory of this name.
-fn is_skipped(name: &str) -> bool {
+pub(super) fn is_skipped(name: &str) -> bool {
     name == "vendor" || name == "testdata" || name.starts_with(['_', '.'])
 }
 

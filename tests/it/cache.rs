@@ -1,7 +1,7 @@
 //! The cache: what is kept is what would be found, whatever happens to the sources and to the cache.
 
-mod edits;
-mod process;
+pub mod edits;
+pub mod process;
 
 use std::fs;
 use std::path::Path;

@@ -10,9 +10,13 @@ use crate::harness::{assert_generated, root};
 
 #[test]
 fn documents_name_paths_that_exist() {
-    for document in
-        ["README.md", "docs/ARCHITECTURE.md", "docs/CONTRIBUTING.md", "docs/TUTORIAL.md"]
-    {
+    for document in [
+        "README.md",
+        "docs/ARCHITECTURE.md",
+        "docs/BUILD-SYSTEMS.md",
+        "docs/CONTRIBUTING.md",
+        "docs/TUTORIAL.md",
+    ] {
         let text = fs::read_to_string(root().join(document)).expect("a document");
         for path in text.split('`').skip(1).step_by(2).filter(|code| is_path(code)) {
             let exists = root().join(path.trim_end_matches('/')).exists();

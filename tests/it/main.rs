@@ -11,6 +11,7 @@ mod config;
 mod docs;
 mod editors;
 mod explore;
+mod facts;
 mod fixes;
 mod fixtures;
 mod flow;

@@ -213,7 +213,8 @@ fn analyse(files: &Files, paths: Vec<PathBuf>, former: Former<'_>) -> String {
 fn what_is_kept_is_what_would_be_found() {
     let dir = tempfile::tempdir().expect("a directory");
     let cache = Cache::new(dir.path().join("cache"), 1 << 30);
-    let keeping = Keeping { cache: &cache, base: Key::of(b"this program"), verify: false };
+    let keeping =
+        Keeping { cache: &cache, base: Key::of(b"this program"), verify: false, complete: false };
     let verifying = Keeping { verify: true, ..keeping };
     let mut session = Remembered::default();
     let original = module();
@@ -248,7 +249,8 @@ fn what_is_kept_is_what_would_be_found() {
 fn a_caller_in_another_package_counts() {
     let dir = tempfile::tempdir().expect("a directory");
     let cache = Cache::new(dir.path().join("cache"), 1 << 30);
-    let keeping = Keeping { cache: &cache, base: Key::of(b"this program"), verify: false };
+    let keeping =
+        Keeping { cache: &cache, base: Key::of(b"this program"), verify: false, complete: false };
     let mut files = module();
     files.retain(|path, _| !path.starts_with("/edited/p0"));
     let check = |files: &Files, expected: bool| {

@@ -51,7 +51,7 @@ fn cache(dir: &tempfile::TempDir) -> Cache {
 }
 
 fn run(cache: &Cache, files: &Files) -> Report {
-    let keeping = Keeping { cache, base: Key::of(b"this program"), verify: false };
+    let keeping = Keeping { cache, base: Key::of(b"this program"), verify: false, complete: false };
     let options = check::options(files);
     let run = || {
         let (selections, progress) = (check::all_rules(), Progress::default());
