@@ -34,8 +34,50 @@ impl Machine<'_> {
                 self.open(state);
             }
             self.forget_contents(state, id);
-            state.heap.get(id).values(&mut |value| work.extend(value.object()));
+            self.give(state, id, &mut work);
         }
+    }
+
+    /// What follows for the rest of the heap from code having an object: it has all that this leads
+    /// to. Who has a function has only what this does: where it sends on a channel or closes it and
+    /// no more, others may do so at any time, but nobody receives.
+    fn give(&mut self, state: &mut State, id: ObjectId, work: &mut Vec<ObjectId>) {
+        let mut fed = Vec::new();
+        match state.heap.get(id) {
+            Object::Closure { func, cells } => {
+                let literal = self.program.func(*func);
+                for (&cell, &(_, inner)) in cells.iter().zip(&literal.captures) {
+                    let var = &literal.vars[inner.0 as usize];
+                    match *state.heap.get(cell) {
+                        Object::Cell(Value::Ref(channel))
+                            if var.settled && is_channel(state, channel) =>
+                        {
+                            match var.fed {
+                                true if self.is_of_one_type(var.ty) => fed.push(channel),
+                                _ => work.push(cell),
+                            }
+                        }
+                        _ => work.push(cell),
+                    }
+                }
+            }
+            object => object.values(&mut |value| work.extend(value.object())),
+        }
+        for channel in fed {
+            if let Object::Channel(channel) = state.heap.get_mut(channel) {
+                channel.clock = Clock::Always;
+            }
+        }
+    }
+
+    /// Whether all that comes from a channel is of one type: where it is not, who receives asks, and is
+    /// never given what nobody sends.
+    fn is_of_one_type(&self, channel: TypeId) -> bool {
+        let types = &self.program.types;
+        let Type::Chan(_, element) = *types.underlying(channel) else { return false };
+        let known = types.underlying(element);
+        !matches!(known, Type::Interface(_))
+            && (*known != Type::Unknown || types.name_of(element).is_some())
     }
 
     /// Other code may call functions of the package, which reach its variables.
@@ -141,4 +183,8 @@ impl Machine<'_> {
         }
         false
     }
+}
+
+fn is_channel(state: &State, id: ObjectId) -> bool {
+    matches!(state.heap.get(id), Object::Channel(_))
 }

@@ -404,6 +404,9 @@ pub struct Var {
     /// Whether it has one value for ever: it is never assigned to after its declaration, and its
     /// address is not taken.
     pub settled: bool,
+    /// Whether the literal that captures it, and those that stand in that one, do nothing with it but
+    /// send on it, close it and measure it.
+    pub fed: bool,
 }
 
 /// The cases of a `select`.

@@ -447,7 +447,7 @@ impl<'a> Compiler<'a> {
             return Slot(0);
         }
         let slot = Slot(frame.func.vars.len() as u16);
-        frame.func.vars.push(Var { name, ty, boxed: false, settled: false });
+        frame.func.vars.push(Var { name, ty, boxed: false, settled: false, fed: false });
         if !name.is_blank() && !name.as_str().is_empty() {
             self.bind(name, Entity::Var(slot));
         }

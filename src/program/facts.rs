@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::program::Program;
 use crate::program::code::{
-    Builtin, Flow, Func, FuncId, Join, NameId, Op, Pc, Slot, SlotSet, Traits,
+    Builtin, Flow, Func, FuncId, Join, NameId, Op, Pc, SelectTable, Slot, SlotSet, Traits,
 };
 use crate::program::library::{self, Intrinsic};
 use crate::program::types::{Type, TypeId};
@@ -15,6 +15,7 @@ pub(super) fn complete(program: &mut Program) {
     traits(program);
     hand(program);
     settle(program);
+    feed(program);
 }
 
 /// What follows from the instructions of a function.
@@ -319,36 +320,95 @@ fn changed_slots(func: &Func) -> Vec<bool> {
     changed
 }
 
-/// Whether the value that the instruction at `at` pushes is given to somebody.
-fn is_handed(func: &Func, at: usize) -> bool {
-    let mut above = 0;
-    for op in &func.code[at + 1..] {
-        let taken = match *op {
-            Op::MakeStruct { .. } => return true,
-            Op::Jump(_) | Op::Branch { .. } | Op::Select(_) => return false,
-            op => match op.stack_effect() {
-                Some((pops, pushes)) if pops <= above => {
-                    above = above - pops + pushes;
-                    continue;
-                }
-                Some(_) => op,
-                None => return false,
-            },
-        };
-        return match taken {
-            // What is called lies below the arguments.
-            Op::Call { args, .. } | Op::Go { args, .. } | Op::Defer { args, .. } => {
-                above < args as usize
+/// Finds the variables that literals, and those that stand in them, only send on.
+fn feed(program: &mut Program) {
+    // Literals come after the functions that they stand in.
+    for id in (0..program.funcs.len()).rev() {
+        let func = &program.funcs[id];
+        if func.captures.is_empty() {
+            continue;
+        }
+        let taken: Vec<Slot> = func.captures.iter().map(|&(_, inner)| inner).collect();
+        for slot in taken {
+            let fed = feeds(program, &program.funcs[id], slot);
+            program.funcs[id].vars[slot.0 as usize].fed = fed;
+        }
+    }
+}
+
+/// Whether a function does nothing with what a variable holds that lives in a cell but send on it,
+/// close it and measure it.
+fn feeds(program: &Program, func: &Func, slot: Slot) -> bool {
+    let fed_by = |at: usize| match taken(func, at) {
+        Some((by, above)) => match func.code[by] {
+            Op::Send => above == 1,
+            Op::Close | Op::Len | Op::Cap | Op::IsNil => true,
+            // `defer close(ch)`
+            Op::Defer { args: 1, .. } => {
+                above == 0 && at > 0 && func.code[at - 1] == Op::Builtin(Builtin::Close)
             }
-            Op::CallMethod { .. } | Op::CallExternal { .. } | Op::Return(_) | Op::Convert(_) => {
-                true
-            }
-            Op::MakeSlice { .. } | Op::MakeMap { .. } | Op::Append { .. } => true,
-            Op::StoreField(_) | Op::StoreGlobal(_) | Op::StoreIndex => true,
+            Op::Select(table) => sends(&func.selects[table as usize], above),
             _ => false,
-        };
+        },
+        None => false,
+    };
+    func.code.iter().enumerate().all(|(at, op)| match *op {
+        Op::LoadCell(loaded) => loaded != slot || fed_by(at),
+        Op::StoreCell(other) | Op::AddressOf(other) | Op::Fresh(other) | Op::Load(other) => {
+            other != slot
+        }
+        Op::Closure(inner) => {
+            let inner = program.func(inner);
+            let mut captures = inner.captures.iter();
+            captures.all(|&(outer, own)| outer != slot || inner.vars[own.0 as usize].fed)
+        }
+        _ => true,
+    })
+}
+
+/// Whether the value that lies below `above` others when a `select` begins is a channel that it
+/// sends on.
+fn sends(table: &SelectTable, above: usize) -> bool {
+    let mut below = above;
+    for case in table.cases.iter().rev() {
+        match (case.send, below) {
+            (true, 1) => return true,
+            (true, 0) | (false, 0) => return false,
+            (send, _) => below -= 1 + usize::from(send),
+        }
     }
     false
+}
+
+/// Where the value is taken that the instruction at `at` pushes, and how many values lie above it
+/// then; `None` where that depends on the way.
+fn taken(func: &Func, at: usize) -> Option<(usize, usize)> {
+    let mut above = 0;
+    for (by, op) in func.code.iter().enumerate().skip(at + 1) {
+        match op {
+            Op::Jump(_) | Op::Branch { .. } => return None,
+            op => match op.stack_effect() {
+                Some((pops, pushes)) if pops <= above => above = above - pops + pushes,
+                _ => return Some((by, above)),
+            },
+        }
+    }
+    None
+}
+
+/// Whether the value that the instruction at `at` pushes is given to somebody.
+fn is_handed(func: &Func, at: usize) -> bool {
+    let Some((by, above)) = taken(func, at) else { return false };
+    match func.code[by] {
+        // What is called lies below the arguments.
+        Op::Call { args, .. } | Op::Go { args, .. } | Op::Defer { args, .. } => {
+            above < args as usize
+        }
+        Op::CallMethod { .. } | Op::CallExternal { .. } | Op::Return(_) | Op::Convert(_) => true,
+        Op::MakeSlice { .. } | Op::MakeMap { .. } | Op::MakeStruct { .. } => true,
+        Op::Append { .. } | Op::StoreField(_) | Op::StoreGlobal(_) | Op::StoreIndex => true,
+        _ => false,
+    }
 }
 
 /// Whether the call at `at` calls a declared function or a literal on the spot: the value that it

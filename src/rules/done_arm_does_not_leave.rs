@@ -5,6 +5,7 @@
 //! the same `select` again, and nothing on those paths can wait, or change what the arm receives
 //! from.
 
+mod ticker;
 mod timer;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
@@ -39,6 +40,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             for clause in clauses {
                 findings.extend(check_arm(cx, function, At { body, step }, clause));
             }
+            findings.extend(ticker::check(cx, function, At { body, step }, clauses));
         }
     }
 }

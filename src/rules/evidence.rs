@@ -32,7 +32,9 @@ mod ticker;
 mod token;
 mod traffic;
 mod unanswered;
+mod unclosed;
 mod under_lock;
+mod unmade;
 mod unreplied;
 mod unserved;
 mod unshared;
@@ -70,9 +72,11 @@ pub fn send_and_receive_in_one_goroutine(package: &PackageCx<'_>, findings: &mut
     both_ends::check(&Groups::of(package), findings);
 }
 
-/// Uses of channels that were set to nil.
+/// Uses of channels that are nil: never made, or set to nil.
 pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    cleared::check(&Groups::of(package), findings);
+    let groups = Groups::of(package);
+    cleared::check(&groups, findings);
+    unmade::check(&groups, findings);
     each_function(package, &[" = nil"], |scene| nilled::check(scene, findings));
 }
 
@@ -88,7 +92,10 @@ pub fn lock_held_while_blocked(package: &PackageCx<'_>, findings: &mut Vec<Findi
 
 /// Ranges over channels that nobody closes.
 pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    each_function(package, &["make(chan"], |scene| unserved::ranges(scene, findings));
+    each_function(package, &["make(chan"], |scene| {
+        unserved::ranges(scene, findings);
+        unclosed::check(scene, findings);
+    });
     ticker::ranges(package, findings);
     skipped::check(&Groups::of(package), true, findings);
 }

@@ -72,6 +72,8 @@ pub(super) struct Group {
     /// The functions and methods outside of the package that are given it to receive from, and as
     /// which argument.
     pub recipients: Vec<Recipient>,
+    /// Where the field is declared that is all that holds it.
+    pub only_field: Option<Location>,
 }
 
 impl Group {
@@ -719,6 +721,10 @@ impl Builder<'_, '_> {
         for &(number, recipient) in &self.given {
             recipients.entry(self.root(number)).or_default().push(recipient);
         }
+        let mut held: FxHashMap<u32, Vec<Name>> = FxHashMap::default();
+        for (number, &name) in (0..).zip(&self.names) {
+            held.entry(self.root(number)).or_default().push(name);
+        }
         for (number, depth, op) in &self.found {
             let root = self.root(*number);
             let place = *places.entry((root, *depth)).or_insert_with(|| {
@@ -726,6 +732,10 @@ impl Builder<'_, '_> {
                     ops: Vec::new(),
                     open: self.open[root as usize],
                     recipients: recipients.remove(&root).unwrap_or_default(),
+                    only_field: match held.get(&root).map(Vec::as_slice) {
+                        Some(&[Name::Field(at)]) => Some(at),
+                        _ => None,
+                    },
                 });
                 groups.len() - 1
             });

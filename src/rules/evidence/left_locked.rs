@@ -2,9 +2,10 @@
 //!
 //! Evidence: the same text is locked and unlocked in one body; from the `Lock` a path leads to a
 //! `return`, back to the same `Lock`, or to the next turn of a loop over what is locked, that passes
-//! no unlock; further down the text the lock is given back. A function that hands the lock over (its
-//! name or comment speaks of locks, a literal or a function that it calls unlocks, it begins with an
-//! unlock) is no evidence.
+//! no unlock; further down the text the lock is given back, or nobody in the package gives it back whom
+//! it does not also take. A function that hands the lock over (its name or comment speaks of locks, a
+//! literal or a function that it calls unlocks what it does not lock, it begins with an unlock) is no
+//! evidence.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,8 +14,9 @@ use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepI
 use crate::index::{Callee, Def, LocalId};
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
+use crate::rules::evidence::locks::object;
 use crate::rules::evidence::traffic::loops_around;
-use crate::rules::scene::{Scene, is_beside_tests};
+use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Deed, Place, Read};
 use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
@@ -146,7 +148,10 @@ fn check_lock<'a>(
 ) -> Option<Finding> {
     let function = &read.function;
     let cfg = &function.body(lock.at.body).cfg;
-    let variable = root_variable(scene, lock.base)?;
+    let of_element = element_variable(scene, lock.base);
+    let variable = root_variable(scene, lock.base).or(of_element.map(Some))?;
+    // The next turn of a loop may lock the next element.
+    let in_turn = of_element.is_some() && !loops_around(scene, Node::Expr(lock.call)).is_empty();
     let release = if lock.name == "Lock" { "Unlock" } else { "RUnlock" };
     let same = |operation: &&Operation| operation.text == lock.text;
     let releases: Vec<&Operation> =
@@ -158,9 +163,16 @@ fn check_lock<'a>(
         .filter(|operation| touches(&operation.text))
         .collect();
     let released: FxHashSet<StepId> = releases.iter().map(|unlock| unlock.at.step).collect();
-    if unlocks.iter().any(|unlock| unlock.at.body != lock.at.body)
-        || !cfg.reaches_any(lock.at.step, &|step| released.contains(&step))
-    {
+    let never = unlocks.is_empty() && is_kept(scene, lock);
+    // A literal may give back what its function has locked, but not what it locks itself.
+    let apart =
+        |unlock: &&Operation| lock.at.body == BodyId::OWN && is_own(read, operations, unlock);
+    let (unlocks, others): (Vec<&Operation>, Vec<&Operation>) =
+        unlocks.into_iter().partition(|unlock| unlock.at.body == lock.at.body);
+    if in_turn || !others.iter().all(apart) {
+        return None;
+    }
+    if !never && !cfg.reaches_any(lock.at.step, &|step| released.contains(&step)) {
         return None;
     }
     let deferred = unlocks.iter().filter(|unlock| unlock.deferred);
@@ -189,6 +201,7 @@ fn check_lock<'a>(
     };
     let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
     let path = paths.iter().find(|path| match path.end {
+        PathEnd::Exit(..) if never => true,
         PathEnd::Exit(_, Exit::Return(stmt)) => {
             let end = scene.span(Node::Stmt(stmt)).end;
             releases
@@ -198,7 +211,93 @@ fn check_lock<'a>(
         PathEnd::Exit(..) => false,
         PathEnd::Step(step) => step != lock.at.step || lock.name == "Lock",
     })?;
-    (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path))
+    (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
+}
+
+/// Whether a body unlocks only what it has locked itself.
+fn is_own(read: &Read<'_>, operations: &[Operation], unlock: &Operation) -> bool {
+    let locks = operations.iter().filter(|operation| {
+        operation.at.body == unlock.at.body
+            && operation.text == unlock.text
+            && matches!(operation.name, "Lock" | "RLock")
+    });
+    let locks: FxHashSet<StepId> = locks.map(|lock| lock.at.step).collect();
+    let cfg = &read.function.body(unlock.at.body).cfg;
+    !reaches_without(cfg, &|step| step == unlock.at.step, &|step| locks.contains(&step))
+}
+
+/// Whether nobody gives back a lock that a function takes: those of the package who unlock it lock it
+/// first, and there are some.
+fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
+    let span = scene.file.decl(scene.cx.declared().decl).span;
+    let mut comments = scene.file.comments.iter().filter(|&&comment| span.contains(comment));
+    let meant = comments.any(|&comment| {
+        let text = scene.file.source.text(comment);
+        // What tests of linters expect is no prose.
+        !text.starts_with("// want ") && is_of_locks(&text)
+    });
+    if meant || is_passed_on(scene, lock) {
+        return false;
+    }
+    let Some(wanted) = object(scene, lock.base) else { return false };
+    let outside = outside_tests(&scene.cx.package, &["Unlock"]).filter_map(Scene::new);
+    let mut given_back = false;
+    for other in outside {
+        let Some(read) = other.cx.summaries().read(other.cx.func) else { return false };
+        if !handed(&other).is_empty() {
+            return false;
+        }
+        let operations = operations(&other, &read);
+        for unlock in operations.iter().filter(|it| matches!(it.name, "Unlock" | "RUnlock")) {
+            let object = object(&other, unlock.base);
+            if object.is_some_and(|object| object != wanted) {
+                continue;
+            }
+            if object.is_none() || !is_own(&read, &operations, unlock) {
+                return false;
+            }
+            given_back = true;
+        }
+    }
+    given_back
+}
+
+/// Whether the function does more with a lock than to take it.
+fn is_passed_on(scene: &Scene<'_>, lock: &Operation) -> bool {
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(expr) = node else { return false };
+        let names =
+            matches!(scene.file.expr(expr).kind, ExprKind::Ident(_) | ExprKind::Selector { .. });
+        let takes = |around: Node| match around {
+            Node::Expr(around) => match scene.file.expr(around).kind {
+                ExprKind::Selector { base, name } => {
+                    scene.file.unparen(base) == expr
+                        && (matches!(name.name.as_str(), "Lock" | "RLock")
+                            || scene.selector(lock.base).is_none())
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        names && scene.text(expr) == lock.text && !scene.parent(node).is_some_and(takes)
+    })
+}
+
+/// The variable at the root of `x.f[i]`, `x[i].f`.
+fn element_variable(scene: &Scene<'_>, expr: ExprId) -> Option<LocalId> {
+    let mut at = scene.file.unparen(expr);
+    let mut indexed = false;
+    loop {
+        at = match scene.file.expr(at).kind {
+            ExprKind::Selector { base, .. } => scene.file.unparen(base),
+            ExprKind::Index { base, .. } => {
+                indexed = true;
+                scene.file.unparen(base)
+            }
+            _ => break,
+        };
+    }
+    scene.local(at).filter(|_| indexed)
 }
 
 /// Whether a function of the package that calls this one gives back the lock, which it does not take
@@ -457,6 +556,7 @@ fn tell(
     lock: &Operation,
     release: &str,
     path: &Path<(bool, Decided)>,
+    never: bool,
 ) -> Finding {
     let cx = &scene.cx;
     let name = &lock.text;
@@ -471,10 +571,16 @@ fn tell(
         }
         _ => (turn(scene, lock), "the next turn locks again"),
     };
-    let message = format!("`{name}` is locked here and not unlocked on every way out");
+    let message = match never {
+        true => format!("`{name}` is locked here, and nobody unlocks it"),
+        false => format!("`{name}` is locked here and not unlocked on every way out"),
+    };
     let mut finding = cx.finding(locked, "stays locked", message);
     finding.confidence =
         if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
+    if never {
+        finding.confidence = finding.confidence.min(Confidence::Medium);
+    }
     finding.defect = cx.location(locked);
     let note = |span: Span, role: Role, message: String| Label {
         location: cx.location(span),
@@ -492,11 +598,19 @@ fn tell(
     if let Some(left) = left {
         finding.labels.push(note(left, Role::Left, told.to_owned()));
     }
-    finding.why = format!(
-        "whoever locks `{name}` next waits for ever: another way out gives it back, this one does not"
-    );
-    finding.help =
-        format!("`defer {name}.{release}()` right after it is locked, or unlock on this path too");
+    let others = match never {
+        true => "other functions give it back, this one does not",
+        false => "another way out gives it back, this one does not",
+    };
+    finding.why = format!("whoever locks `{name}` next waits for ever: {others}");
+    finding.help = match never {
+        true => format!("`defer {name}.{release}()` right after it is locked"),
+        false => {
+            format!(
+                "`defer {name}.{release}()` right after it is locked, or unlock on this path too"
+            )
+        }
+    };
     finding
 }
 

@@ -1,15 +1,15 @@
 //! Which locks the functions of a package take, and where they are held.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, QualifiedName};
-use crate::rules::PackageCx;
 use crate::rules::scene::{Scene, outside_tests};
+use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::syntax::{ExprId, Node};
 
 /// The functions of a package that have to do with locks or counters.
 pub(super) struct Locking<'a> {
@@ -39,9 +39,14 @@ pub(super) enum Object {
 pub(in crate::rules) struct Locks {
     /// By function.
     pub(super) taken: FxHashMap<FuncId, Vec<Taken>>,
-    /// Whom a function calls, in which literal of it, and where.
-    pub(super) calls: FxHashMap<FuncId, Vec<(FuncId, Option<ExprId>, ExprId)>>,
+    /// Whom a function calls that has to do with locks.
+    pub(super) calls: FxHashMap<FuncId, Vec<Called>>,
+    /// Whom one calls that has not, as far as somebody asked.
+    others: Mutex<FxHashMap<FuncId, Arc<[Called]>>>,
 }
+
+/// A function that is called, in which literal, and where.
+pub(super) type Called = (FuncId, Option<ExprId>, ExprId);
 
 /// A lock that is taken.
 #[derive(Clone, Copy)]
@@ -60,28 +65,46 @@ pub(super) const MAX_CALLS: u32 = 2;
 
 impl Locks {
     fn of(scenes: &[Scene<'_>]) -> Locks {
-        let mut locks = Locks { taken: FxHashMap::default(), calls: FxHashMap::default() };
+        let mut taken_by: FxHashMap<FuncId, Vec<Taken>> = FxHashMap::default();
+        let mut calls: FxHashMap<FuncId, Vec<Called>> = FxHashMap::default();
         for scene in scenes {
             let func = scene.cx.func;
-            for &node in scene.nodes.iter() {
-                let Node::Expr(call) = node else { continue };
-                let ExprKind::Call { .. } = scene.file.expr(call).kind else { continue };
-                if let Some(taken) = taken(scene, call) {
-                    locks.taken.entry(func).or_default().push(taken);
-                } else if let Callee::Func(callee) = scene.info.callee(call)
-                    && scene.go_of(call).is_none()
-                {
-                    let literal = scene.literal_around(node);
-                    locks.calls.entry(func).or_default().push((*callee, literal, call));
-                }
+            let all = scene.nodes.iter().filter_map(|&node| match node {
+                Node::Expr(call) => taken(scene, call),
+                _ => None,
+            });
+            let all: Vec<Taken> = all.collect();
+            if !all.is_empty() {
+                taken_by.insert(func, all);
+            }
+            let called: Vec<Called> = called(scene).collect();
+            if !called.is_empty() {
+                calls.insert(func, called);
             }
         }
-        locks
+        Locks { taken: taken_by, calls, others: Mutex::default() }
+    }
+
+    /// Whom a function of the package calls.
+    fn calls_of(&self, package: &PackageCx<'_>, func: FuncId) -> Arc<[Called]> {
+        if let Some(calls) = self.calls.get(&func) {
+            return calls.as_slice().into();
+        }
+        let others = || self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = others().get(&func) {
+            return Arc::clone(known);
+        }
+        let scene = || Scene::new(FunctionCx { package: *package, func });
+        let own = (func.package == package.package).then(scene).flatten();
+        let calls: Arc<[Called]> = own.iter().flat_map(called).collect();
+        others().insert(func, Arc::clone(&calls));
+        calls
     }
 
     /// Where a function takes a lock, on its first step with it.
     pub(super) fn takes(
         &self,
+        package: &PackageCx<'_>,
         func: FuncId,
         object: Object,
         reads: bool,
@@ -96,12 +119,24 @@ impl Locks {
             return Some(own.location);
         }
         let depth = depth.checked_sub(1)?;
-        self.calls
-            .get(&func)?
+        self.calls_of(package, func)
             .iter()
             .filter(|(callee, literal, _)| *callee != func && literal.is_none())
-            .find_map(|(callee, _, _)| self.takes(*callee, object, reads, depth))
+            .find_map(|(callee, _, _)| self.takes(package, *callee, object, reads, depth))
     }
+}
+
+/// The functions that a function calls and waits for.
+fn called(scene: &Scene<'_>) -> impl Iterator<Item = Called> {
+    scene.nodes.iter().filter_map(|&node| {
+        let Node::Expr(call) = node else { return None };
+        match scene.info.callee(call) {
+            Callee::Func(callee) if scene.go_of(call).is_none() && taken(scene, call).is_none() => {
+                Some((*callee, scene.literal_around(node), call))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// A call of `Lock` or `RLock`.

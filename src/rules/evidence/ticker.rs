@@ -5,9 +5,10 @@
 //! means the loop to live as long as the process, and nothing is said.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::flow::Cfg;
 use crate::index::{Def, LocalId};
 use crate::rules::PackageCx;
+use crate::rules::evidence::traffic::goes_on;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::source::{Location, Span};
@@ -90,24 +91,6 @@ fn ticker(scene: &Scene<'_>, base: ExprId) -> Option<Ticker> {
 
 /// Whether the loop has no other way out than the end of its channel, and waits for nothing else.
 fn is_endless(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> bool {
-    struct Out {
-        range: Option<StmtId>,
-    }
-    impl Walk for Out {
-        type State = ();
-        fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
-            Passing::On(())
-        }
-        fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
-            (!matches!(edge.kind, EdgeKind::Done(range) if Some(range) == self.range)).then_some(())
-        }
-        fn passes_missing(&self) -> bool {
-            true
-        }
-        fn exit(&mut self, (): &(), _: Exit) -> bool {
-            true
-        }
-    }
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
     let literal = scene.literal_around(Node::Stmt(stmt));
     let Some(body) = read.function.body_of(literal) else { return false };
@@ -118,8 +101,7 @@ fn is_endless(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> bool {
             && (!ranges
                 || matches!(cfg.step(step), crate::flow::Step::Next(range) if range == stmt))
     });
-    let mut walk = Out { range: ranges.then_some(stmt) };
-    step.is_some_and(|step| !cfg.finds(Start::After(step), (), &mut walk))
+    step.is_some_and(|step| goes_on(cfg, step, ranges.then_some(stmt)))
 }
 
 /// A call of `Stop` on the ticker outside of one literal.

@@ -8,6 +8,7 @@ use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, Step
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::{How, runs};
 use crate::rules::scene::Scene;
 use crate::source::Location;
@@ -58,6 +59,8 @@ pub(super) struct Volume {
     pub may_pass: bool,
     /// The first send in the text.
     pub sent_at: Option<Location>,
+    /// Where it ranges over the channel, with no way out but its close.
+    pub ranges: Option<Location>,
 }
 
 /// A channel that only the steps of one function, and functions that it is given to, use.
@@ -339,6 +342,13 @@ impl<'s, 'a> Channel<'s, 'a> {
                     }
                 };
                 volume.sent_at = volume.sent_at.or(sent_here);
+                let ranges = || {
+                    let Step::Next(range) = cfg.step(step) else { return None };
+                    let span = function.file.stmt(range).span;
+                    let span = first_line(self.scene, span);
+                    goes_on(cfg, step, Some(range)).then(|| self.scene.cx.location(span))
+                };
+                volume.ranges = volume.ranges.or(inner.ranges).or_else(ranges);
             }
         }
         if volume.receives {
@@ -471,6 +481,29 @@ impl Walk for Count<'_, '_, '_> {
     fn exit(&mut self, _: &Self::State, _: Exit) -> bool {
         false
     }
+}
+
+/// Whether a body does not end once it has come to a step, but by the end of one of its ranges.
+pub(super) fn goes_on(cfg: &Cfg, from: StepId, range: Option<StmtId>) -> bool {
+    struct Out {
+        range: Option<StmtId>,
+    }
+    impl Walk for Out {
+        type State = ();
+        fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
+            Passing::On(())
+        }
+        fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+            (!matches!(edge.kind, EdgeKind::Done(range) if Some(range) == self.range)).then_some(())
+        }
+        fn passes_missing(&self) -> bool {
+            true
+        }
+        fn exit(&mut self, (): &(), _: Exit) -> bool {
+            true
+        }
+    }
+    !cfg.finds(Start::After(from), (), &mut Out { range })
 }
 
 /// What a function does to a channel that it is given; `None` if that is not understood.

@@ -176,7 +176,7 @@ fn taken_at(
         }
         None => match scene.info.callee(call) {
             Callee::Func(func) if !apart(*func) => {
-                locks.takes(*func, lock.object, lock.reads, depth)
+                locks.takes(&scene.cx.package, *func, lock.object, lock.reads, depth)
             }
             _ => None,
         },
@@ -207,7 +207,11 @@ fn locked_before(
 fn needs_between(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Option<Location> {
     let scene = &groups.scenes[op.scene];
     let cfg = scene.graph(op.literal)?;
-    let receive = op.step(scene, &cfg)?;
+    // A `select` comes round by its other arms, too.
+    let receive = match op.select {
+        Some((select, _)) => cfg.step_of_stmt(select)?,
+        None => op.step(scene, &cfg)?,
+    };
     if !cfg.reaches(receive, receive) {
         return None;
     }

@@ -1,0 +1,262 @@
+//! What a function locks before all else, itself or in what it calls.
+
+use rustc_hash::FxHashMap;
+
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind};
+use crate::rules::conditions::locals_in;
+use crate::rules::evidence::left_locked::{reaches_without, root_variable};
+use crate::rules::evidence::locks::{Locks, Taken, fields, gives_back, may_give_back};
+use crate::rules::scene::Scene;
+use crate::rules::{FunctionCx, PackageCx};
+use crate::summary::{BodyId, Function};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+
+/// How many calls lie at most between a function and the one that locks.
+const MAX_CALLS: u32 = 3;
+
+/// What a function is given the owner of a lock as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Receiver,
+    Param(u32),
+}
+
+impl Owner {
+    /// What a call gives.
+    pub fn given(self, scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
+        match self {
+            Owner::Receiver => scene.method_call(call).map(|(base, _)| base),
+            Owner::Param(place) => {
+                let arg = scene.file.unparen(*scene.args(call).get(place as usize)?);
+                match scene.file.expr(arg).kind {
+                    ExprKind::Unary { op: UnaryOp::Addr, operand } => Some(operand),
+                    _ => Some(arg),
+                }
+            }
+        }
+    }
+
+    fn of(scene: &Scene<'_>, variable: LocalId) -> Option<Owner> {
+        let local = scene.info.locals().get(variable.0 as usize)?;
+        match local.kind {
+            LocalKind::Receiver => Some(Owner::Receiver),
+            LocalKind::Param(place) if local.owner.is_none() => Some(Owner::Param(place)),
+            _ => None,
+        }
+    }
+}
+
+/// A lock that a function takes before all else.
+#[derive(Clone)]
+pub(super) struct First {
+    pub lock: Taken,
+    pub owner: Owner,
+    /// The fields from the owner to the lock, as they are written: `.mu`.
+    pub path: String,
+    /// The parameters of which some values make the function return before.
+    asked: Vec<u32>,
+    /// The function that takes it.
+    pub by: FuncId,
+    /// The calls from the function to that one: the caller, the call, and the called function.
+    pub calls: Vec<(FuncId, ExprId, FuncId)>,
+}
+
+/// What the functions of a package lock first, as far as somebody asked.
+pub(super) struct Firsts<'p, 'a> {
+    package: &'p PackageCx<'a>,
+    locks: &'p Locks,
+    known: FxHashMap<FuncId, Option<First>>,
+}
+
+impl<'p, 'a> Firsts<'p, 'a> {
+    pub fn new(package: &'p PackageCx<'a>, locks: &'p Locks) -> Firsts<'p, 'a> {
+        Firsts { package, locks, known: FxHashMap::default() }
+    }
+
+    /// What a function locks first.
+    pub fn of(&mut self, func: FuncId) -> Option<First> {
+        self.within(func, MAX_CALLS)
+    }
+
+    fn within(&mut self, func: FuncId, depth: u32) -> Option<First> {
+        if func.package != self.package.package {
+            return None;
+        }
+        if let Some(known) = self.known.get(&func) {
+            return known.clone();
+        }
+        // Who comes back to it learns nothing.
+        self.known.insert(func, None);
+        let scene = Scene::new(FunctionCx { package: *self.package, func })?;
+        let found = self.own(&scene).or_else(|| self.called(&scene, depth));
+        self.known.insert(func, found.clone());
+        found
+    }
+
+    /// The lock that a function takes itself.
+    fn own(&self, scene: &Scene<'_>) -> Option<First> {
+        let all = self.locks.taken.get(&scene.cx.func)?;
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        let cfg = &read.function.body(BodyId::OWN).cfg;
+        all.iter().filter(|taken| taken.literal.is_none()).find_map(|taken| {
+            let base = base_of(scene, taken)?;
+            let step = cfg.step_of_expr(taken.call)?;
+            let variable = root_variable(scene, base)??;
+            let owner = Owner::of(scene, variable)?;
+            let once = read.function.definitions_of(variable).count() == 1;
+            if !once || gives_back_before(scene, cfg, taken, step) {
+                return None;
+            }
+            let asked = asked_before(scene, &read.function, cfg, step, variable)?;
+            let path = fields(scene, base);
+            let (by, calls) = (scene.cx.func, Vec::new());
+            Some(First { lock: *taken, owner, path, asked, by, calls })
+        })
+    }
+
+    /// The lock that a function takes by what it calls, whatever way it goes.
+    fn called(&mut self, scene: &Scene<'_>, depth: u32) -> Option<First> {
+        let depth = depth.checked_sub(1)?;
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        let cfg = &read.function.body(BodyId::OWN).cfg;
+        scene.nodes.iter().find_map(|&node| {
+            let Node::Expr(call) = node else { return None };
+            let Callee::Func(callee) = *scene.info.callee(call) else { return None };
+            let runs_here = scene.literal_around(node).is_none()
+                && !scene.is_deferred(call)
+                && scene.go_of(call).is_none();
+            if !runs_here {
+                return None;
+            }
+            let first = self.within(callee, depth)?;
+            let given = first.owner.given(scene, call)?;
+            let variable = root_variable(scene, given)??;
+            let owner = Owner::of(scene, variable)?;
+            let step = cfg.step_of_expr(call)?;
+            let once = read.function.definitions_of(variable).count() == 1;
+            if !once || !first.asked.is_empty() || may_give_back(scene, first.lock.object) {
+                return None;
+            }
+            let asked = asked_before(scene, &read.function, cfg, step, variable)?;
+            let path = fields(scene, given) + &first.path;
+            let mut calls = vec![(scene.cx.func, call, callee)];
+            calls.extend(first.calls);
+            Some(First { owner, path, asked, calls, ..first })
+        })
+    }
+}
+
+/// What is locked, if it is a lock of `sync`.
+pub(super) fn base_of(scene: &Scene<'_>, taken: &Taken) -> Option<ExprId> {
+    let (base, _) = scene.method_call(taken.call)?;
+    let ty = scene.info.type_of(base).strip_pointer();
+    let direct = ty.is_named("sync", "Mutex") || ty.is_named("sync", "RWMutex");
+    let promoted = || {
+        let callee = scene.info.callee(taken.call).qualified(scene.cx.index());
+        callee.is_some_and(|name| name.path.as_str() == "sync")
+    };
+    (direct || promoted()).then_some(base)
+}
+
+/// If every way through the function passes a step, but for those on which there is no owner, and those that a comparison of a parameter with a constant ends with a `return` right away: these
+/// parameters.
+fn asked_before<'a>(
+    scene: &Scene<'a>,
+    function: &Function<'a>,
+    cfg: &Cfg,
+    lock: StepId,
+    receiver: LocalId,
+) -> Option<Vec<u32>> {
+    struct Without<'w, 'a> {
+        scene: &'w Scene<'a>,
+        function: &'w Function<'a>,
+        lock: StepId,
+        receiver: LocalId,
+        asked: Vec<u32>,
+    }
+    impl Walk for Without<'_, '_> {
+        type State = ();
+        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+            if step == self.lock { Passing::Drop } else { Passing::On(()) }
+        }
+        fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+            let EdgeKind::True(asked) = edge.kind else { return Some(()) };
+            if let Some(parameter) = ends_at_once(self.scene, asked, self.receiver) {
+                self.asked.push(parameter);
+                return None;
+            }
+            let file = self.function.file;
+            let compares = file.descendants(Node::Expr(asked)).any(|node| match node {
+                Node::Expr(expr) => matches!(self.function.info.resolve(expr), Def::Nil),
+                _ => false,
+            });
+            let own = locals_in(self.function, Node::Expr(asked)) == [self.receiver];
+            let plain = file.descendants(Node::Expr(asked)).count() == 3;
+            (!(compares && own && plain)).then_some(())
+        }
+        fn passes_missing(&self) -> bool {
+            true
+        }
+        fn exit(&mut self, (): &(), _: Exit) -> bool {
+            true
+        }
+    }
+    let mut walk = Without { scene, function, lock, receiver, asked: Vec::new() };
+    (!cfg.finds(Start::Entry, (), &mut walk)).then_some(walk.asked)
+}
+
+/// The parameter that a condition compares with a constant, or with nil, where the function returns at
+/// once if that is so, and without a look at its receiver.
+fn ends_at_once(scene: &Scene<'_>, asked: ExprId, receiver: LocalId) -> Option<u32> {
+    let ExprKind::Binary { left, right, .. } = scene.file.expr(scene.file.unparen(asked)).kind
+    else {
+        return None;
+    };
+    let parameter = |expr: ExprId| {
+        let local = scene.info.locals().get(scene.local(expr)?.0 as usize)?;
+        match local.kind {
+            LocalKind::Param(place) => Some(place),
+            _ => None,
+        }
+    };
+    let parameter = match (parameter(left), parameter(right)) {
+        (Some(place), None) if is_fixed(scene, right) => place,
+        (None, Some(place)) if is_fixed(scene, left) => place,
+        _ => return None,
+    };
+    let around = scene.around(Node::Expr(asked)).find_map(|node| match node {
+        Node::Stmt(stmt) => Some(stmt),
+        _ => None,
+    })?;
+    let StmtKind::If { then, .. } = scene.file.stmt(around).kind else { return None };
+    let StmtKind::Block(body) = &scene.file.stmt(then).kind else { return None };
+    let [only] = body[..] else { return None };
+    let returns = matches!(scene.file.stmt(only).kind, StmtKind::Return(_));
+    (returns && !scene.mentions(Node::Stmt(only), receiver)).then_some(parameter)
+}
+
+/// Whether an expression is a constant, or nil.
+fn is_fixed(scene: &Scene<'_>, expr: ExprId) -> bool {
+    scene.is_nil(expr) || scene.info.constant(expr).is_some()
+}
+
+/// Whether the method first gives back what it locks: it is called with the lock held.
+fn gives_back_before(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) -> bool {
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(call) = node else { return false };
+        gives_back(scene, call, taken.object)
+            && !scene.is_deferred(call)
+            && cfg.step_of_expr(call).is_some_and(|unlock| {
+                reaches_without(cfg, &|step| step == unlock, &|step| step == lock)
+            })
+    })
+}
+
+/// Whether a function may return before it locks, for what it is given here.
+pub(super) fn may_return_before(scene: &Scene<'_>, call: ExprId, first: &First) -> bool {
+    first.asked.iter().any(|&place| {
+        let given = scene.args(call).get(place as usize);
+        given.is_none_or(|&given| is_fixed(scene, given))
+    })
+}
