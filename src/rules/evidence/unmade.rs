@@ -1,9 +1,9 @@
 //! A channel in a field that nobody ever makes.
 //!
 //! Evidence: the package makes values of the type, the field is its own, no function of it puts a
-//! channel into the field, and no text of it, that of its tests included, looks as if it did; and both
-//! sides are there: the field is received from, and it is closed or sent on. A field with one side only
-//! may be a hook that is switched off.
+//! channel into the field, and no text of it looks as if it did; and both sides are there: the field is
+//! received from, and it is closed or sent on. A field with one side only may be a hook that is switched
+//! off. What only tests make is nil for everybody else.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::rules::evidence::groups::{Act, Group, Groups};
