@@ -39,8 +39,8 @@ impl Machine<'_> {
     }
 
     /// What follows for the rest of the heap from code having an object: it has all that this leads
-    /// to. Who has a function has only what this does: where it sends on a channel or closes it and
-    /// no more, others may do so at any time, but nobody receives.
+    /// to. Who has a function has only what this does: where it sends on a channel and no more, others
+    /// may do so at any time, but nobody receives or closes.
     fn give(&mut self, state: &mut State, id: ObjectId, work: &mut Vec<ObjectId>) {
         let mut fed = Vec::new();
         match state.heap.get(id) {
@@ -48,14 +48,12 @@ impl Machine<'_> {
                 let literal = self.program.func(*func);
                 for (&cell, &(_, inner)) in cells.iter().zip(&literal.captures) {
                     let var = &literal.vars[inner.0 as usize];
+                    let feeds = var.fed && var.settled && self.is_of_one_type(var.ty);
                     match *state.heap.get(cell) {
                         Object::Cell(Value::Ref(channel))
-                            if var.settled && is_channel(state, channel) =>
+                            if feeds && is_channel(state, channel) =>
                         {
-                            match var.fed {
-                                true if self.is_of_one_type(var.ty) => fed.push(channel),
-                                _ => work.push(cell),
-                            }
+                            fed.push(channel);
                         }
                         _ => work.push(cell),
                     }

@@ -405,7 +405,7 @@ pub struct Var {
     /// address is not taken.
     pub settled: bool,
     /// Whether the literal that captures it, and those that stand in that one, do nothing with it but
-    /// send on it, close it and measure it.
+    /// send on it and measure it.
     pub fed: bool,
 }
 

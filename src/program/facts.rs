@@ -336,17 +336,13 @@ fn feed(program: &mut Program) {
     }
 }
 
-/// Whether a function does nothing with what a variable holds that lives in a cell but send on it,
-/// close it and measure it.
+/// Whether a function does nothing with what a variable holds that lives in a cell but send on it and
+/// measure it.
 fn feeds(program: &Program, func: &Func, slot: Slot) -> bool {
     let fed_by = |at: usize| match taken(func, at) {
         Some((by, above)) => match func.code[by] {
             Op::Send => above == 1,
-            Op::Close | Op::Len | Op::Cap | Op::IsNil => true,
-            // `defer close(ch)`
-            Op::Defer { args: 1, .. } => {
-                above == 0 && at > 0 && func.code[at - 1] == Op::Builtin(Builtin::Close)
-            }
+            Op::Len | Op::Cap | Op::IsNil => true,
             Op::Select(table) => sends(&func.selects[table as usize], above),
             _ => false,
         },
