@@ -527,7 +527,8 @@ pub struct Join {
 /// What a function does itself, and what those that it may call do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
-    /// Starts a goroutine, makes a channel, or locks something: a root of an exploration.
+    /// Starts a goroutine, makes a channel, locks something, or calls what makes a channel for it: a root
+    /// of an exploration.
     pub root: bool,
     /// Operates on channels, locks, contexts or goroutines, or may call something that does.
     pub synchronises: bool,

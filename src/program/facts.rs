@@ -115,6 +115,7 @@ fn traits(program: &mut Program) {
             program.funcs[parent.0 as usize].traits.root |= root;
         }
     }
+    receive(program, &calls);
     spread(program, &calls, |traits| &mut traits.synchronises);
     for (func, calls) in program.funcs.iter().zip(&mut calls) {
         calls.extend(unnamed_callees(program, func));
@@ -122,14 +123,46 @@ fn traits(program: &mut Program) {
     spread(program, &calls, |traits| &mut traits.waits);
 }
 
-/// What holds for a function holds for those that may call it.
-fn spread(program: &mut Program, calls: &[Vec<FuncId>], of: fn(&mut Traits) -> &mut bool) {
-    let mut callers: Vec<Vec<u32>> = vec![Vec::new(); program.funcs.len()];
+/// Makes roots of those that are given a channel which a root has made: that one has returned before
+/// anybody leaves.
+fn receive(program: &mut Program, calls: &[Vec<FuncId>]) {
+    let callers = callers(calls);
+    let gives = |program: &Program, id: u32| {
+        let is_channel = |ty: &TypeId| matches!(program.types.underlying(*ty), Type::Chan(..));
+        program.funcs[id as usize].results.iter().any(is_channel)
+    };
+    let mut work: Vec<u32> = (0..program.funcs.len() as u32)
+        .filter(|&id| program.funcs[id as usize].traits.root && gives(program, id))
+        .collect();
+    while let Some(id) = work.pop() {
+        for &caller in &callers[id as usize] {
+            let mut at = caller;
+            while !std::mem::replace(&mut program.funcs[at as usize].traits.root, true) {
+                if gives(program, at) {
+                    work.push(at);
+                }
+                // A literal's root belongs to the function that it stands in.
+                let Some(parent) = program.funcs[at as usize].parent else { break };
+                at = parent.0;
+            }
+        }
+    }
+}
+
+/// Who may call each function.
+fn callers(calls: &[Vec<FuncId>]) -> Vec<Vec<u32>> {
+    let mut callers: Vec<Vec<u32>> = vec![Vec::new(); calls.len()];
     for (caller, callees) in calls.iter().enumerate() {
         for callee in callees {
             callers[callee.0 as usize].push(caller as u32);
         }
     }
+    callers
+}
+
+/// What holds for a function holds for those that may call it.
+fn spread(program: &mut Program, calls: &[Vec<FuncId>], of: fn(&mut Traits) -> &mut bool) {
+    let callers = callers(calls);
     let mut work: Vec<u32> = (0..program.funcs.len() as u32)
         .filter(|&id| *of(&mut program.funcs[id as usize].traits))
         .collect();

@@ -118,8 +118,9 @@ impl<'a> Explorer<'a> {
                 || ["Example", "Test", "Benchmark", "Fuzz"].iter().any(|it| name.starts_with(it))
         };
         let makes_channels = files.iter().any(|(_, file)| holds(file, "chan"));
+        let receives = |file: &File| memchr::memmem::find(file.source.bytes(), b"<-").is_some();
         let may = |file: &File| {
-            makes_channels && holds(file, "make")
+            makes_channels && (holds(file, "make") || receives(file))
                 || ["go", "Lock", "RLock"].iter().any(|word| holds(file, word))
                 || file.funcs().any(|(_, func)| is_entry(func.name.name.as_str()))
         };

@@ -112,7 +112,7 @@ fn speaks_of_locks(scene: &Scene<'_>) -> bool {
         })
 }
 
-/// Whether a name or a comment speaks of locks: what blocks, or tells the time, does not.
+/// Whether a name, a comment or a condition speaks of locks: what blocks, or tells the time, does not.
 fn is_of_locks(text: &str) -> bool {
     let others = ["block", "Block", "clock", "Clock"];
     let text = others.iter().fold(text.to_owned(), |text, other| text.replace(other, " "));
@@ -534,10 +534,8 @@ impl Walk for Held<'_, '_> {
         // What a call says about the lock may go together with whether it is held.
         let scene = self.scene;
         let mut asks_lock = |condition: ExprId| {
-            *self.asks_lock.entry(condition).or_insert_with(|| {
-                let text = scene.text(condition).to_ascii_lowercase();
-                text.contains("lock") || text.contains("held")
-            })
+            let asks = || is_of_locks(&scene.text(condition));
+            *self.asks_lock.entry(condition).or_insert_with(asks)
         };
         if condition(edge.kind).is_some_and(&mut asks_lock) {
             return None;

@@ -15,7 +15,9 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, FuncId};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Locking, Locks, Taken, held_at, locked, may_give_back};
-use crate::rules::evidence::relocked::first::{First, Firsts, Owner, base_of, may_return_before};
+use crate::rules::evidence::relocked::first::{
+    First, Firsts, Owner, base_of, may_return_before, runs_in_turn,
+};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -77,10 +79,7 @@ fn check_through<'a>(
         if base != Some(receiver) || may_return_before(through, call, &first) {
             continue;
         }
-        let runs_there = through.literal_around(node).is_none()
-            && !through.is_deferred(call)
-            && through.go_of(call).is_none();
-        if runs_there
+        if runs_in_turn(through, call)
             && !may_give_back(through, first.lock.object)
             && let Some(holder) = held_by_all(package, scenes, locks, through, &first)
             && waits(locks, &holder.lock, &first.lock)

@@ -66,7 +66,8 @@ pub(super) struct First {
 pub(super) struct Firsts<'p, 'a> {
     package: &'p PackageCx<'a>,
     locks: &'p Locks,
-    known: FxHashMap<FuncId, Option<First>>,
+    /// By function, and by how many calls it may take.
+    known: FxHashMap<(FuncId, u32), Option<First>>,
 }
 
 impl<'p, 'a> Firsts<'p, 'a> {
@@ -83,14 +84,12 @@ impl<'p, 'a> Firsts<'p, 'a> {
         if func.package != self.package.package {
             return None;
         }
-        if let Some(known) = self.known.get(&func) {
+        if let Some(known) = self.known.get(&(func, depth)) {
             return known.clone();
         }
-        // Who comes back to it learns nothing.
-        self.known.insert(func, None);
         let scene = Scene::new(FunctionCx { package: *self.package, func })?;
         let found = self.own(&scene).or_else(|| self.called(&scene, depth));
-        self.known.insert(func, found.clone());
+        self.known.insert((func, depth), found.clone());
         found
     }
 
@@ -123,10 +122,7 @@ impl<'p, 'a> Firsts<'p, 'a> {
         scene.nodes.iter().find_map(|&node| {
             let Node::Expr(call) = node else { return None };
             let Callee::Func(callee) = *scene.info.callee(call) else { return None };
-            let runs_here = scene.literal_around(node).is_none()
-                && !scene.is_deferred(call)
-                && scene.go_of(call).is_none();
-            if !runs_here {
+            if !runs_in_turn(scene, call) {
                 return None;
             }
             let first = self.within(callee, depth)?;
@@ -147,6 +143,13 @@ impl<'p, 'a> Firsts<'p, 'a> {
     }
 }
 
+/// Whether a function runs a call where it is written: not in a literal, deferred, or in a goroutine.
+pub(super) fn runs_in_turn(scene: &Scene<'_>, call: ExprId) -> bool {
+    scene.literal_around(Node::Expr(call)).is_none()
+        && !scene.is_deferred(call)
+        && scene.go_of(call).is_none()
+}
+
 /// What is locked, if it is a lock of `sync`.
 pub(super) fn base_of(scene: &Scene<'_>, taken: &Taken) -> Option<ExprId> {
     let (base, _) = scene.method_call(taken.call)?;
@@ -159,8 +162,8 @@ pub(super) fn base_of(scene: &Scene<'_>, taken: &Taken) -> Option<ExprId> {
     (direct || promoted()).then_some(base)
 }
 
-/// If every way through the function passes a step, but for those on which there is no owner, and those that a comparison of a parameter with a constant ends with a `return` right away: these
-/// parameters.
+/// If every way through the function passes a step, but for those on which there is no owner, and those
+/// that a comparison of a parameter with a constant ends with a `return` right away: these parameters.
 fn asked_before<'a>(
     scene: &Scene<'a>,
     function: &Function<'a>,
@@ -213,12 +216,9 @@ fn ends_at_once(scene: &Scene<'_>, asked: ExprId, receiver: LocalId) -> Option<u
     else {
         return None;
     };
-    let parameter = |expr: ExprId| {
-        let local = scene.info.locals().get(scene.local(expr)?.0 as usize)?;
-        match local.kind {
-            LocalKind::Param(place) => Some(place),
-            _ => None,
-        }
+    let parameter = |expr: ExprId| match Owner::of(scene, scene.local(expr)?)? {
+        Owner::Param(place) => Some(place),
+        Owner::Receiver => None,
     };
     let parameter = match (parameter(left), parameter(right)) {
         (Some(place), None) if is_fixed(scene, right) => place,
