@@ -25,6 +25,7 @@ pub mod chain;
 mod conditions;
 mod context_not_propagated;
 mod done_arm_does_not_leave;
+mod endable;
 mod evidence;
 mod fields;
 pub mod filter;
@@ -239,15 +240,8 @@ impl<'a> PackageCx<'a> {
                     if is_of_tests || !matches!(file.expr(expr).kind, ExprKind::Call { .. }) {
                         continue;
                     }
-                    match info.callee(expr) {
-                        Callee::Func(callee) => {
-                            uses.calls.entry(*callee).or_default().push((func.id, expr));
-                        }
-                        Callee::InterfaceMethod(selection) => {
-                            let calls = uses.through_interfaces.entry(selection.name).or_default();
-                            calls.push((func.id, expr));
-                        }
-                        _ => {}
+                    if let Callee::Func(callee) = info.callee(expr) {
+                        uses.calls.entry(*callee).or_default().push((func.id, expr));
                     }
                 }
             }

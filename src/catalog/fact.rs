@@ -343,6 +343,12 @@ pub struct Context {
     /// Whether it stands where the right context has not been decided on (`TODO`).
     #[serde(default)]
     pub undecided: bool,
+    /// Methods by which somebody gives the receiver the context that it holds.
+    #[serde(default)]
+    pub given_by: Vec<Box<str>>,
+    /// Methods that do the same with one that never ends.
+    #[serde(default)]
+    pub left_by: Vec<Box<str>>,
 }
 
 /// Where a context comes from.

@@ -492,9 +492,12 @@ impl Machine<'_> {
                     vec![Value::Ref(id)]
                 }
             },
+            // Signals come at any time, and nobody closes the channel that they come on.
             Intrinsic::Notify => {
-                for &value in &call.args {
-                    self.escape(state, value);
+                if let Value::Ref(id) = arg(0)
+                    && let Object::Channel(channel) = state.heap.get_mut(id)
+                {
+                    channel.clock = Clock::Always;
                 }
                 Vec::new()
             }

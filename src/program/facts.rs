@@ -123,16 +123,21 @@ fn traits(program: &mut Program) {
     spread(program, &calls, |traits| &mut traits.waits);
 }
 
-/// Makes roots of those that are given a channel which a root has made: that one has returned before
-/// anybody leaves.
+/// Makes roots of those that are given a channel which a function has made for them: that one has returned
+/// before anybody leaves.
 fn receive(program: &mut Program, calls: &[Vec<FuncId>]) {
     let callers = callers(calls);
     let gives = |program: &Program, id: u32| {
         let is_channel = |ty: &TypeId| matches!(program.types.underlying(*ty), Type::Chan(..));
         program.funcs[id as usize].results.iter().any(is_channel)
     };
+    let makes = |program: &Program, id: u32| {
+        let is_channel = |ty| matches!(program.types.underlying(ty), Type::Chan(..));
+        let mut code = program.funcs[id as usize].code.iter();
+        code.any(|op| matches!(*op, Op::Make(ty) if is_channel(ty)))
+    };
     let mut work: Vec<u32> = (0..program.funcs.len() as u32)
-        .filter(|&id| program.funcs[id as usize].traits.root && gives(program, id))
+        .filter(|&id| makes(program, id) && gives(program, id))
         .collect();
     while let Some(id) = work.pop() {
         for &caller in &callers[id as usize] {

@@ -232,7 +232,11 @@ fn is_end(cx: &FunctionCx<'_>, method: &Func) -> bool {
         let read = cx.summaries().read(func);
         read.is_some_and(|read| {
             let cfg = &read.function.body(BodyId::OWN).cfg;
-            cfg.steps().any(|step| matches!(cfg.step(step), Step::Call(_)))
+            let info = read.function.info;
+            cfg.steps().any(|step| match cfg.step(step) {
+                Step::Call(call) => !matches!(info.callee(call), Callee::Builtin(Builtin::Panic)),
+                _ => false,
+            })
         })
     };
     held::names_end(method.name) && does_something(method.id)

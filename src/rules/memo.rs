@@ -27,8 +27,6 @@ pub struct Uses {
     pub named: FxHashMap<FuncId, Vec<(FuncId, ExprId)>>,
     /// By function its calls by name, those in tests left out.
     pub calls: FxHashMap<FuncId, Vec<(FuncId, ExprId)>>,
-    /// The calls of an interface's methods by name, those in tests left out.
-    pub through_interfaces: FxHashMap<Symbol, Vec<(FuncId, ExprId)>>,
 }
 
 type OfPackages<T> = FxHashMap<PackageId, Arc<T>>;

@@ -103,7 +103,12 @@ struct Uses {
     unknown: bool,
 }
 
-/// The calls of a function in its package and in those of the run that import it.
+/// The calls of a function in its package and in those of the run that import it, tests left out.
+pub fn calls(cx: &PackageCx<'_>, func: &Func) -> Vec<(FuncId, ExprId)> {
+    uses(cx, func).calls
+}
+
+/// Who uses a function, in its package and in those of the run that import it.
 fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
     let mut uses = Uses::default();
     let name = func.name.as_str();

@@ -50,11 +50,24 @@ pub fn served(cx: &FunctionCx<'_>, function: &Function<'_>, spawn: &Spawn) -> Op
         if !serves || !is_handler(cx, function, call) {
             continue;
         }
-        if let Some((parameter, sharing)) = callers_request(cx, function, request) {
+        if let Some((parameter, sharing)) = callers_request(cx, function, request)
+            && is_of_filter(function, spawn, parameter)
+        {
             return Some(Handoff { call, request, parameter, sharing });
         }
     }
     None
+}
+
+/// Whether a parameter is that of a function around the `go` statement, or of the literal that it starts: one
+/// of a literal inside is given its own by whoever calls it.
+fn is_of_filter(function: &Function<'_>, spawn: &Spawn, parameter: LocalId) -> bool {
+    let file = function.file;
+    let Some(owner) = function.info.local(parameter).owner else { return true };
+    let is_started = matches!(file.expr(spawn.call).kind,
+        ExprKind::Call { callee, .. } if file.unparen(callee) == owner);
+    is_started
+        || function.enclosing(spawn.at.body).any(|body| function.body(body).literal == Some(owner))
 }
 
 /// How many variables are followed from a request to the parameter that it comes from.

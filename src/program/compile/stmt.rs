@@ -211,11 +211,31 @@ impl Compiler<'_> {
                 for (at, &value) in values.iter().take(u8::MAX as usize).enumerate() {
                     self.expr_as(value, results.get(at).copied().unwrap_or(TypeId::UNKNOWN));
                 }
+                if self.fails(values, &results) {
+                    self.emit(Op::AddressOfValue, span);
+                }
                 values.len().min(u8::MAX as usize) as u8
             }
         };
         self.leave_ranges(0, span);
         self.emit(Op::Return(count), span);
+    }
+
+    /// Whether a `return` gives nothing but an error that a function of another package makes for it: that is
+    /// not nil.
+    fn fails(&mut self, values: &[ExprId], results: &[TypeId]) -> bool {
+        let tree = self.tree();
+        let [rest @ .., error] = values else { return false };
+        let is_nil = |&value: &ExprId| matches!(tree.expr(tree.unparen(value)).kind, ExprKind::Ident(name) if name.as_str() == "nil");
+        let ExprKind::Call { callee, .. } = tree.expr(tree.unparen(*error)).kind else {
+            return false;
+        };
+        let ExprKind::Selector { base, .. } = tree.expr(tree.unparen(callee)).kind else {
+            return false;
+        };
+        results.last() == Some(&TypeId::ERROR)
+            && rest.iter().any(is_nil)
+            && self.import_of(base).is_some()
     }
 
     /// Tells the range loops from `targets[from]` inwards that they are left.

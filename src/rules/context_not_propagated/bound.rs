@@ -1,9 +1,10 @@
 //! Calls that do not wait for long whatever the context: they bring a bound of their own, or ask a
 //! peer on the same machine.
 
-use crate::catalog::{self, Base, Blocking};
-use crate::index::{Def, ObjectKind, Package};
+use crate::catalog::{self, Base, Blocking, Wait};
+use crate::index::{Constant, Def, ObjectKind, Package};
 use crate::rules::FunctionCx;
+use crate::rules::endable::operand;
 use crate::rules::memo::Kept;
 use crate::summary::{Function, Place, Root, facts};
 use crate::syntax::{DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp};
@@ -24,6 +25,23 @@ pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixe
         || !blocking.bounded_by.is_empty()
             && is_bounded_before(function, call, &blocking.bounded_by)
         || !blocking.near.is_empty() && is_near(function, call, &blocking.near)
+        || matches!(blocking.wait, Wait::Net | Wait::Http) && is_loopback(function, call)
+}
+
+/// Whether an argument, or what it is put together from, is a text that begins with an address of this
+/// machine (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3; RFC 6761, 6.3).
+fn is_loopback(function: &Function<'_>, call: ExprId) -> bool {
+    let file = function.file;
+    let args = function.args(call).iter().flat_map(|&arg| file.descendants(Node::Expr(arg)));
+    let texts = args.filter_map(|node| match node {
+        Node::Expr(expr) => match function.info.constant(expr) {
+            Some(Constant::String(text)) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut texts = texts.map(|text| text.split_once("://").map_or(&**text, |(_, host)| host));
+    texts.any(|text| ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host)))
 }
 
 /// Whether one of these methods is called before, on whatever: a connection has many names.
@@ -253,16 +271,6 @@ fn made_by(file: &File, expr: ExprId) -> ExprId {
     match file.expr(file.unparen(expr)).kind {
         ExprKind::Unary { op: UnaryOp::Addr, operand } => file.unparen(operand),
         _ => file.unparen(expr),
-    }
-}
-
-fn operand(function: &Function<'_>, call: ExprId, base: Base) -> Option<ExprId> {
-    let file = function.file;
-    let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
-    match (base, &file.expr(file.unparen(callee)).kind) {
-        (Base::Receiver, ExprKind::Selector { base, .. }) => Some(*base),
-        (Base::Param(index), _) => args.get(index as usize).copied(),
-        _ => None,
     }
 }
 

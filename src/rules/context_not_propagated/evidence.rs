@@ -7,6 +7,7 @@ use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
 use crate::project::PackageId;
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{purpose, variant};
+use crate::rules::scene::serves_tests;
 use crate::source::Location;
 use crate::summary::{At, BodyId, Cancel, Function, Place, Read, Root, What, facts};
 use crate::syntax::{BinaryOp, DeclKind, ExprId, ExprKind, Node, StmtKind};
@@ -310,9 +311,10 @@ const MAX_IMPLEMENTATIONS: usize = 8;
 /// The methods that stand for an interface's method, as far as their bodies are there; `None` if
 /// nobody is known to implement the interface.
 ///
-/// An interface of the module is implemented by what the package at hand can reach in its module,
-/// and one that only packages implement which are not part of the run may wait for nobody. Of an
-/// interface that comes from outside, its own package is asked: others implement it elsewhere.
+/// An interface of the module is implemented by what the package at hand can reach in its module, or
+/// else by others of the run, and one that only packages implement which are not part of the run may
+/// wait for nobody. Of an interface that comes from outside, its own package is asked: others implement
+/// it elsewhere.
 pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec<FuncId>> {
     let TypeDecl::Global(object) = selection.owner.named()?.decl else { return None };
     let index = cx.index();
@@ -320,18 +322,24 @@ pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec
     let own = cx.package.package;
     let others = [own].into_iter().chain(index.reach_in_module(own).iter().copied());
     let others = others.filter(|&package| of_module && package != object.package);
-    let methods = [object.package].into_iter().chain(others).flat_map(|package| {
-        index.package(package).funcs.iter().filter(|func| {
+    let in_package = |package: PackageId| {
+        let methods = index.package(package).funcs.iter().filter(|func| {
             let ty = func.receiver.filter(|_| func.name == selection.name).and_then(|of| of.ty);
             ty.is_some_and(|ty| {
                 let pointer = index.object_type(ty).pointer();
                 index.implements(&pointer, &selection.owner) == Some(true)
+                    && !serves_tests(index, func.id)
             })
-        })
-    });
-    let mut methods = methods.map(|func| func.id).peekable();
-    let anybody = of_module && methods.peek().is_some();
-    let read = methods.filter(|&func| cx.summaries().of(func).is_some());
+        });
+        methods.map(|func| func.id)
+    };
+    let mut methods: Vec<FuncId> =
+        [object.package].into_iter().chain(others).flat_map(in_package).collect();
+    if methods.is_empty() && of_module {
+        methods.extend(cx.package.packages_with(selection.name).flat_map(in_package));
+    }
+    let anybody = of_module && !methods.is_empty();
+    let read = methods.into_iter().filter(|&func| cx.summaries().of(func).is_some());
     let read: Vec<FuncId> = read.take(MAX_IMPLEMENTATIONS).collect();
     (anybody || !read.is_empty()).then_some(read)
 }

@@ -1,14 +1,16 @@
 //! Groups of goroutines whose own context is thrown away, so that the first failure stops nobody;
 //! and requests whose copy with a context is.
 
-use crate::catalog::{Copying, Model, Op};
+use crate::catalog::{Base, Copying, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
+use crate::index::{Def, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{callee_text, evidence, parents, purpose};
+use crate::rules::endable::operand;
 use crate::source::Span;
 use crate::summary::{At, BodyId, Function, Place, Read, Root, facts};
-use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// The groups and requests of a function that do not go by the context made for them.
 pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
@@ -34,9 +36,11 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
     let function = &read.function;
     let file = function.file;
     let given = *function.args(made).first()?;
-    let outer = cx.summaries().context(function, at, given).only()?;
+    let origin = cx.summaries().context(function, at, given);
+    let outer = origin.only()?;
     let [group_name, thrown] = stored(function, made)?;
-    if purpose::is_explained(function, &[thrown]) {
+    // What a deadline of the function's own bounds goes on for so long at most.
+    if origin.deadline || purpose::is_explained(function, &[thrown]) {
         return None;
     }
     let shown = |span: Span| file.source.text(span).into_owned();
@@ -65,6 +69,9 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
         return None;
     }
     let context = function.text(given);
+    if is_thrown && !is_told(cx, function, &group) {
+        return None;
+    }
     if !is_thrown {
         return Some(wrong_context(cx, function, waits, &context, thrown));
     }
@@ -92,6 +99,50 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
         shown(group_name)
     );
     Some(finding)
+}
+
+/// Whether somebody is told of the first failure of a group: where it is only noted, the others are there to
+/// do what they can.
+fn is_told(cx: &FunctionCx<'_>, function: &Function<'_>, group: &Place) -> bool {
+    let file = function.file;
+    let parents = parents(function);
+    let waits = function.calls().filter(|&(at, call)| {
+        is(cx, function, call, Op::ErrgroupWait)
+            && operand(function, call, Base::Receiver)
+                .is_some_and(|base| function.object_places(at, base).only() == Some(group))
+    });
+    let mut waits = waits.peekable();
+    if waits.peek().is_none() {
+        return true;
+    }
+    waits.any(|(_, call)| {
+        let Some(Node::Stmt(stmt)) = parents.of(Node::Expr(call)) else { return true };
+        let (StmtKind::Define { left, .. } | StmtKind::Assign { left, .. }) = &file.stmt(stmt).kind
+        else {
+            return !matches!(file.stmt(stmt).kind, StmtKind::Expr(_));
+        };
+        let [only] = left[..] else { return true };
+        let Def::Local(error) = *function.info.resolve(only) else {
+            return !matches!(file.expr(only).kind, ExprKind::Ident(name) if name.is_blank());
+        };
+        // It is noted in a branch that goes on below.
+        let noted = match parents.of(Node::Stmt(stmt)) {
+            Some(Node::Stmt(around)) => match file.stmt(around).kind {
+                StmtKind::If { then, .. } => !leaves(function, then),
+                _ => false,
+            },
+            _ => false,
+        };
+        !noted || function.info.local(error).kind != LocalKind::Var
+    })
+}
+
+/// Whether a statement holds one that leaves the function.
+fn leaves(function: &Function<'_>, stmt: StmtId) -> bool {
+    function.file.descendants(Node::Stmt(stmt)).any(|node| match node {
+        Node::Stmt(stmt) => matches!(function.file.stmt(stmt).kind, StmtKind::Return(_)),
+        _ => false,
+    })
 }
 
 /// Where both results of a call are stored.

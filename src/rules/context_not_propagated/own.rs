@@ -1,12 +1,13 @@
 //! Which context a function has at hand, and whether a call there happens under it at all: on the
 //! goroutine and within the life of whoever gave the context.
 
-use crate::catalog::{Callback, Called, Context, ContextRole, TypeRole, TypeRoles};
+use crate::catalog::{Callback, Called};
 use crate::flow::Step;
 use crate::index::{Callee, Def, LocalKind, Type};
 use crate::rules::FunctionCx;
+use crate::rules::endable::{holds_context, is_context, is_given, may_end};
 use crate::source::Span;
-use crate::summary::{Act, At, BodyId, ContextRoot, Function, Place, Read, Root, facts, named};
+use crate::summary::{Act, At, BodyId, Function, Read, facts};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// A context that somebody gave to the function.
@@ -76,9 +77,9 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
         if let Some(own) = of_signature(cx, function, literal) {
             let ends = match (own.param, literal) {
-                (Some(index), None) => may_end(cx, index, MAX_CALLERS),
+                (Some(index), None) => may_end(cx, index),
                 (Some(index), Some(literal)) => called_with(function, body, literal, index)
-                    .is_none_or(|given| is_given(cx, function, given, MAX_CALLERS)),
+                    .is_none_or(|given| is_given(cx, function, given)),
                 _ => true,
             };
             let is_later = apart.is_some();
@@ -134,34 +135,6 @@ fn speaks_of_dialing(name: Symbol) -> bool {
     name.contains("Dial") || name.starts_with("dial")
 }
 
-/// How many callers are followed to the one that makes the context.
-const MAX_CALLERS: u32 = 4;
-
-/// Whether somebody may end this parameter of the declared function, a context: nobody in its
-/// package calls it, or some caller gives it a context that was given to that and may be ended.
-fn may_end(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
-    let uses = cx.package.uses();
-    let by_name = uses.calls.get(&cx.func).into_iter().flatten();
-    let declared = cx.declared();
-    let others =
-        uses.through_interfaces.get(&declared.name).filter(|_| declared.receiver.is_some());
-    let mut called = false;
-    for &(caller, call) in by_name.chain(others.into_iter().flatten()) {
-        let args = cx.index().file_of(caller).args(call);
-        let Some(&arg) = args.get(index as usize) else { continue };
-        called = true;
-        let given = cx.summaries().read(caller).is_some_and(|read| {
-            let at = read.function.at_call(call);
-            let caller = FunctionCx { package: cx.package, func: caller };
-            at.is_none_or(|at| is_given(&caller, &read.function, (at, arg), depth))
-        });
-        if given {
-            return true;
-        }
-    }
-    !called
-}
-
 /// What a literal gets as a parameter that is called, or started, where it stands.
 fn called_with(
     function: &Function<'_>,
@@ -178,73 +151,6 @@ fn called_with(
         let arg = args.get(index as usize).filter(|_| is_called)?;
         Some((At { body: around, step }, *arg))
     })
-}
-
-/// How many calls are followed that take a context and give one.
-const MAX_DERIVATIONS: u32 = 4;
-
-/// Whether a context was given to the function that has it, and somebody may end it. What takes one
-/// and gives one is expected to derive the one from the other.
-fn is_given(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    (mut at, mut context): (At, ExprId),
-    depth: u32,
-) -> bool {
-    if holds_context(cx, function.info.type_of(context).strip_pointer()) {
-        return is_request_given(cx, function, at, context, depth);
-    }
-    for _ in 0..MAX_DERIVATIONS {
-        let origin = cx.summaries().context(function, at, context);
-        let ends = |place: &Place| match place.root {
-            Root::Param(index) if place.path.is_empty() && depth > 0 => {
-                may_end(cx, index, depth - 1)
-            }
-            _ => true,
-        };
-        let places = origin.places();
-        if !places.is_empty() || !origin.roots.contains(&ContextRoot::Unknown) {
-            return places.iter().any(ends);
-        }
-        let made = function.places(at, context).only().map(|place| place.root);
-        let Some(Root::Call(call, _)) = made else { return false };
-        let args = function.args(call);
-        let mut contexts = args.iter().filter(|&&arg| function.info.type_of(arg).is_context());
-        let (Some(&parent), None, Some(before)) =
-            (contexts.next(), contexts.next(), function.at_call(call))
-        else {
-            return false;
-        };
-        (at, context) = (before, parent);
-    }
-    false
-}
-
-/// Whether the context of a request may end: one that a function makes or reads which has no context
-/// itself, as `http.ReadRequest`, never does.
-fn is_request_given(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    at: At,
-    request: ExprId,
-    depth: u32,
-) -> bool {
-    let places = function.places(at, request);
-    match places.only().map(|place| (place.root, place.path.is_empty())) {
-        Some((Root::Param(index), true)) if depth > 0 => may_end(cx, index, depth - 1),
-        Some((Root::Call(call, _), true)) => {
-            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else {
-                return true;
-            };
-            let name = function.info.callee(call).qualified(function.index);
-            let carries = |&arg: &ExprId| {
-                let ty = function.info.type_of(arg);
-                ty.is_unknown() || is_context(cx, ty) || holds_context(cx, ty.strip_pointer())
-            };
-            name.is_none_or(|name| name.receiver.is_some()) || args.iter().any(carries)
-        }
-        _ => true,
-    }
 }
 
 /// Whether an expression or a part of it uses the variable that holds the context.
@@ -302,29 +208,6 @@ fn of_signature(
     Some(Own { text, name, declared, from, param, is_later: false })
 }
 
-/// Whether this type is a context, or one that a library makes of it.
-fn is_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
-    let roles = |name| named(cx.catalog(), name).in_force::<TypeRoles>(cx.versions());
-    ty.is_context()
-        || ty.named().is_some_and(|named| {
-            roles(named.qualified()).is_some_and(|known| known.roles.contains(&TypeRole::Context))
-        })
-}
-
-/// Whether this type is a request, and `Context()` the context that it holds.
-fn holds_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
-    let Some(holder) = ty.named() else { return false };
-    let mut name = holder.qualified();
-    let roles = named(cx.catalog(), name).in_force::<TypeRoles>(cx.versions());
-    if !roles.is_some_and(|known| known.roles.contains(&TypeRole::Request)) {
-        return false;
-    }
-    (name.receiver, name.name) = (Some(holder.name), Symbol::new("Context"));
-    named(cx.catalog(), name)
-        .all_in_force::<Context>(cx.versions())
-        .any(|fact| fact.role == ContextRole::Accessor)
-}
-
 /// A context that the receiver keeps for its own life: its package asks whether it is done.
 fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
     let receiver = function.info.locals().iter().find(|local| local.kind == LocalKind::Receiver)?;
@@ -332,7 +215,11 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
     let Type::Struct(fields) = function.index.underlying(receiver.ty.strip_pointer()) else {
         return None;
     };
-    let field = fields.fields.iter().find(|field| is_context(cx, &field.ty) && !field.embedded)?;
+    // Of several, the one that is meant is not known.
+    let mut contexts = fields.fields.iter().filter(|field| is_context(cx, &field.ty));
+    let (field, None) = (contexts.next().filter(|field| !field.embedded)?, contexts.next()) else {
+        return None;
+    };
     let package = cx.index().package(cx.package.package);
     let looked_at = package.methods(named.name).any(|method| {
         let file = cx.index().file_of(method.id);

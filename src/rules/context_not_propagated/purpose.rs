@@ -120,6 +120,7 @@ pub fn is_setting(name: &str) -> bool {
         "decode",
         "encode",
         "init",
+        "instantiate",
         "marshal",
         "new",
         "parse",
@@ -213,20 +214,26 @@ pub fn after_the_end(function: &Function<'_>, at: At) -> bool {
 /// puts an end to something when a context is done: it may be what the function waits for.
 pub fn is_watched(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool {
     let file = function.file;
+    let puts_end = |expr: ExprId| {
+        matches!(file.expr(expr).kind, ExprKind::Call { .. })
+            && callee_name(function, expr).is_some_and(is_ending)
+            && !asks(function, expr, "Done")
+    };
     function.bodies().any(|body| {
-        let Some(literal) = function.body(body).literal else { return false };
-        if function.enclosing(at.body).any(|around| around == body) {
-            return false;
-        }
-        let ends = file.descendants(Node::Expr(literal)).any(|node| match node {
-            Node::Expr(expr) => {
-                matches!(file.expr(expr).kind, ExprKind::Call { .. })
-                    && callee_name(function, expr).is_some_and(is_ending)
-                    && !asks(function, expr, "Done")
-            }
-            _ => false,
-        });
         let cfg = &function.body(body).cfg;
+        let around = function.enclosing(at.body).any(|around| around == body);
+        let ends = match function.body(body).literal {
+            _ if body == at.body => return false,
+            // What a goroutine of it waits for, it may end itself.
+            _ if around => {
+                cfg.steps().any(|step| matches!(cfg.step(step), Step::Call(call) if puts_end(call)))
+            }
+            Some(literal) => file.descendants(Node::Expr(literal)).any(|node| match node {
+                Node::Expr(expr) => puts_end(expr),
+                _ => false,
+            }),
+            None => return false,
+        };
         let awaits_end = || {
             cfg.steps().any(|step| {
                 let received = match cfg.step(step) {
@@ -249,7 +256,9 @@ pub fn is_watched(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool 
                     .any(|fact| fact.called == Called::Goroutine);
                 at_end
                     && args.first().is_some_and(|&first| function.info.type_of(first).is_context())
-                    && args.iter().any(|&arg| file.unparen(arg) == literal)
+                    && args
+                        .iter()
+                        .any(|&arg| function.body(body).literal == Some(file.unparen(arg)))
             })
         };
         ends && (awaits_end() || runs_after())

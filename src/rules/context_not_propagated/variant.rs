@@ -2,14 +2,14 @@
 
 use crate::catalog::{Blocking, Carrier, Name, Wait, When};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
-use crate::index::Constant;
+use crate::index::{Constant, Def, LocalId};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
 use crate::rules::context_not_propagated::{bound, sibling};
 use crate::rules::context_not_propagated::{callee_text, purpose, push_own, use_own};
 use crate::source::Span;
 use crate::summary::{At, Function, Mode, Place, Read, Root, facts};
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// The calls of the function that wait without a context where one could be given.
 pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
@@ -122,7 +122,49 @@ fn check_call(
     if own.from == From::Field && !mentions(function, &own) {
         return None;
     }
+    if asks_with(cx, read, call, &own) {
+        return None;
+    }
     Some(finding(cx, function, &own, call, waits, variant))
+}
+
+/// Whether a call asks a condition again and again that fails once the context is cancelled: it is given to
+/// what the condition waits for, and the error of that is returned, which ends the asking.
+fn asks_with(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, own: &Own) -> bool {
+    let function = &read.function;
+    let (file, info) = (function.file, &function.info);
+    let known = facts(cx.catalog(), function.index, info.callee(call));
+    if !known.in_force::<Blocking>(cx.versions()).is_some_and(|fact| fact.wait == Wait::Poll) {
+        return false;
+    }
+    let local = |expr: ExprId| match info.resolve(file.unparen(expr)) {
+        Def::Local(local) => Some(*local),
+        _ => None,
+    };
+    let conditions = function.args(call).iter().map(|&arg| file.unparen(arg));
+    conditions.filter(|&arg| matches!(file.expr(arg).kind, ExprKind::FuncLit(_))).any(|condition| {
+        let inside = || file.descendants(Node::Expr(condition));
+        let failed = |node: Node| {
+            let Node::Stmt(stmt) = node else { return None };
+            let (StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. }) =
+                &file.stmt(stmt).kind
+            else {
+                return None;
+            };
+            let [asked] = right[..] else { return None };
+            let ExprKind::Call { ref args, .. } = file.expr(file.unparen(asked)).kind else {
+                return None;
+            };
+            let is_given = args.iter().any(|&arg| function.text(arg) == own.text);
+            is_given.then(|| local(*left.last()?)).flatten()
+        };
+        let errors: Vec<LocalId> = inside().filter_map(failed).collect();
+        inside().any(|node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let StmtKind::Return(results) = &file.stmt(stmt).kind else { return false };
+            results.last().and_then(|&last| local(last)).is_some_and(|it| errors.contains(&it))
+        })
+    })
 }
 
 /// Whether the function itself looks at the context that its receiver holds.

@@ -217,7 +217,12 @@ fn outlived(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     });
     let (number, node) = started?;
     let starter = &groups.scenes[number];
+    // The sender may be the only one who calls what closes: then it has come to its own end.
+    let called_by = |scene: &&Scene<'_>| scene.calls(closer.cx.func).next().is_some();
+    let mut callers = groups.scenes.iter().filter(called_by).peekable();
+    let own = callers.peek().is_some() && callers.all(|scene| scene.cx.func == sender.cx.func);
     if closes != 1
+        || own
         || number == close.scene && starter.literal_around(node) == close.literal
         || waits(starter)
     {

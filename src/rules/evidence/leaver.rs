@@ -13,11 +13,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, LocalKind, Type};
+use crate::rules::endable::may_end;
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::traffic::after_recover;
+use crate::rules::evidence::left_locked::reaches_without;
+use crate::rules::evidence::traffic::{after_recover, loops_around};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
+use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::Span;
 use crate::syntax::{ChanDir, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol};
 
@@ -78,6 +81,7 @@ impl<'g, 'a> Left<'g, 'a> {
             .filter(|op| {
                 let scene = &groups.scenes[op.scene];
                 op.select.is_none()
+                    && is_come_to(scene, op)
                     && receives.iter().all(|(receive, _)| runs_apart(groups, receive, op))
                     && !after_recover(scene, op.node)
             })
@@ -146,7 +150,7 @@ impl<'g, 'a> Left<'g, 'a> {
         if !self.receives.iter().all(|(op, arm)| arm.stays || self.is_gone_for_good(op, arm)) {
             return;
         }
-        if self.is_closed_at_the_end() {
+        if self.is_closed_at_the_end() || self.comes_back() {
             return;
         }
         let ending = self.set_at_the_end();
@@ -164,6 +168,23 @@ impl<'g, 'a> Left<'g, 'a> {
                 findings.push(self.leaver(send));
             }
         }
+    }
+
+    /// Whether a receiver leaves only by a context that nobody in the run ends, or is run again when it has
+    /// left.
+    fn comes_back(&self) -> bool {
+        self.receives.iter().any(|(receive, arm)| {
+            let scene = &self.groups.scenes[receive.scene];
+            let context = scene.method_call(arm.channel).and_then(|(base, _)| scene.local(base));
+            let given = context.map(|local| scene.info.local(local));
+            let never_ends = given.is_some_and(|local| match local.kind {
+                LocalKind::Param(index) if local.owner.is_none() && local.ty.is_context() => {
+                    !may_end(&scene.cx, index)
+                }
+                _ => false,
+            });
+            never_ends || receive.literal.is_none() && is_started_again(scene)
+        })
     }
 
     /// Whether a receiver, or who ends it, closes the channel too: a send on that panics, and does not
@@ -316,6 +337,28 @@ impl<'g, 'a> Left<'g, 'a> {
             message: "the answer waits here".to_owned(),
         });
     }
+}
+
+/// Whether some way leads to an operation: none does after a call that does not return.
+fn is_come_to(scene: &Scene<'_>, op: &Op) -> bool {
+    let graph = scene.graph(op.literal);
+    graph.is_none_or(|cfg| {
+        let step = scene.step_of(&cfg, op.node);
+        step.is_some_and(|wanted| reaches_without(&cfg, &|step| step == wanted, &|_| false))
+    })
+}
+
+/// Whether a loop without an end in sight starts a function in a goroutine in each of its turns, in
+/// whatever package of the run.
+fn is_started_again(scene: &Scene<'_>) -> bool {
+    recurrence::calls(&scene.cx.package, scene.cx.declared()).into_iter().any(|(func, call)| {
+        let package = PackageCx { package: func.package, ..scene.cx.package };
+        let Some(caller) = Scene::new(FunctionCx { package, func }) else { return false };
+        let in_loop = |&stmt: &StmtId| {
+            matches!(caller.file.stmt(stmt).kind, StmtKind::For { post: None, .. })
+        };
+        caller.go_of(call).is_some() && loops_around(&caller, Node::Expr(call)).iter().any(in_loop)
+    })
 }
 
 /// Whether a condition above a node asks for one of these fields, in its function or in one that is called

@@ -129,9 +129,16 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
         let Some(&name) = names.iter().find(|&&known| known == name.name.as_str()) else {
             continue;
         };
+        // What can fail says whether it is locked.
+        let gives = !matches!(scene.parent(node), Some(Node::Stmt(stmt))
+            if matches!(scene.file.stmt(stmt).kind,
+                StmtKind::Expr(_) | StmtKind::Defer(_) | StmtKind::Go(_)));
         let (true, Some(at)) = (scene.args(call).is_empty(), read.function.at_call(call)) else {
             continue;
         };
+        if gives {
+            continue;
+        }
         let deferred = scene.is_deferred(call);
         found.push(Operation { at, call, base, text: scene.text(base), name, deferred });
     }

@@ -123,6 +123,9 @@ impl<'g, 'a> Group<'g, 'a> {
             if at.body != self.owner || self.added(call) != Some(1) {
                 continue;
             }
+            if self.is_counted_down_before(at) {
+                continue;
+            }
             let function = &self.read.function;
             let cfg = &function.body(at.body).cfg;
             let conditions = Conditions::new(function, at.body);
@@ -134,6 +137,23 @@ impl<'g, 'a> Group<'g, 'a> {
             return Some(self.tell_skipped(call, path, at));
         }
         None
+    }
+
+    /// Whether a goroutine that is there before something is counted counts it down: it is told of it in
+    /// some other way.
+    fn is_counted_down_before(&self, add: At) -> bool {
+        let function = &self.read.function;
+        let cfg = &function.body(add.body).cfg;
+        self.dones.iter().any(|done| {
+            let inside = function.enclosing(done.body).take_while(|&body| body != self.owner);
+            let runs = inside.last().and_then(|literal| runs(self.scene, function, literal));
+            runs.into_iter().flatten().any(|run| {
+                run.how == How::Go
+                    && run.at.body == add.body
+                    && cfg.reaches(run.at.step, add.step)
+                    && !cfg.reaches(add.step, run.at.step)
+            })
+        })
     }
 
     fn added(&self, call: ExprId) -> Option<i128> {

@@ -156,19 +156,23 @@ fn needs_before(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Op
     let cfg = scene.graph(op.literal)?;
     let end = scene.step_of(&cfg, op.node)?;
     let started = groups.is_started(scene, op.literal);
-    started.then(|| locked_before(scene, &cfg, end, locks, lock, MAX_CALLS, &|_| false)).flatten()
+    let wanted = Wanted { locks, lock, depth: MAX_CALLS, apart: &|_| false };
+    started.then(|| locked_before(scene, &cfg, end, &wanted, &[])).flatten()
 }
 
-/// Where a step takes a lock that is held elsewhere, itself or in a function that it calls; `apart` are
-/// functions that are left out.
-fn taken_at(
-    scene: &Scene<'_>,
-    step: Step,
-    locks: &Locks,
-    lock: &Taken,
+/// A lock that somebody holds who waits.
+struct Wanted<'w> {
+    locks: &'w Locks,
+    lock: &'w Taken,
+    /// How many calls deep it is looked for.
     depth: u32,
-    apart: &dyn Fn(FuncId) -> bool,
-) -> Option<Location> {
+    /// The functions that are left out.
+    apart: &'w dyn Fn(FuncId) -> bool,
+}
+
+/// Where a step takes a lock that is held elsewhere, itself or in a function that it calls.
+fn taken_at(scene: &Scene<'_>, step: Step, wanted: &Wanted<'_>) -> Option<Location> {
+    let &Wanted { locks, lock, depth, apart } = wanted;
     let Step::Call(call) = step else { return None };
     let location = match taken(scene, call) {
         Some(own) => {
@@ -184,22 +188,21 @@ fn taken_at(
     location.filter(|needs| *needs != lock.location)
 }
 
-/// Where a body takes a lock on a way to a step, or after it if the step is a `defer`; `apart` are
-/// functions that are left out.
+/// Where a body takes a lock on a way to a step, or after it if the step is a `defer`; on a way from one of
+/// `counted`, if there are any.
 fn locked_before(
     scene: &Scene<'_>,
     cfg: &Cfg,
     end: StepId,
-    locks: &Locks,
-    lock: &Taken,
-    depth: u32,
-    apart: &dyn Fn(FuncId) -> bool,
+    wanted: &Wanted<'_>,
+    counted: &[StepId],
 ) -> Option<Location> {
     let deferred = matches!(cfg.step(end), Step::Defer(_));
     cfg.steps().find_map(|step| {
-        let location = taken_at(scene, cfg.step(step), locks, lock, depth, apart)?;
+        let location = taken_at(scene, cfg.step(step), wanted)?;
         let before = if deferred { cfg.reaches(end, step) } else { cfg.reaches(step, end) };
-        before.then_some(location)
+        let counts = counted.is_empty() || counted.iter().any(|&from| cfg.reaches(from, step));
+        (before && counts).then_some(location)
     })
 }
 
@@ -215,8 +218,9 @@ fn needs_between(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> O
     if !cfg.reaches(receive, receive) {
         return None;
     }
+    let wanted = Wanted { locks, lock, depth: MAX_CALLS, apart: &|_| false };
     cfg.steps().find_map(|step| {
-        let location = taken_at(scene, cfg.step(step), locks, lock, MAX_CALLS, &|_| false)?;
+        let location = taken_at(scene, cfg.step(step), &wanted)?;
         (cfg.reaches(receive, step) && cfg.reaches(step, receive)).then_some(location)
     })
 }
@@ -289,7 +293,16 @@ fn done_after_lock(
             let done = scene.step_of(&cfg, node)?;
             // Who runs the waiting function itself has an understanding with it.
             let apart = |func: FuncId| counts_up(scenes, func, wanted);
-            let needs = locked_before(scene, &cfg, done, locks, lock, 0, &apart)?;
+            let needed = Wanted { locks, lock, depth: 0, apart: &apart };
+            // Who is not counted yet is not waited for.
+            let counted = scene.nodes.iter().filter_map(|&node| match node {
+                Node::Expr(call) if counter(scene, call, "Add") == Some(wanted) => {
+                    cfg.step_of_expr(call)
+                }
+                _ => None,
+            });
+            let counted: Vec<StepId> = counted.collect();
+            let needs = locked_before(scene, &cfg, done, &needed, &counted)?;
             Some((format!("`{}`", scene.name.name), needs))
         })
     })

@@ -1,6 +1,6 @@
 //! Which rule a stuck state is a case of, and which of the stuck goroutines is at its centre.
 
-use crate::explore::{Goroutine, Kind, Misuse, Resource, ResourceKind, Stuck, WaitsFor};
+use crate::explore::{Action, Goroutine, Kind, Misuse, Resource, ResourceKind, Stuck, WaitsFor};
 
 /// What a stuck state is.
 pub(super) struct Verdict {
@@ -74,6 +74,8 @@ pub(super) fn judge(stuck: &Stuck) -> Option<Verdict> {
         return None;
     }
     let fault = match stuck.kind {
+        // How often other code sends, and so how often it is counted down, is its own affair.
+        Kind::Misuse(Misuse::NegativeCounter) if is_fed(stuck) => return None,
         Kind::Misuse(Misuse::NegativeCounter) => Some(Fault::Negative),
         // Unlocking what is not locked stops the process: it is no case of these rules.
         Kind::Misuse(Misuse::UnlockOfUnlocked) => return None,
@@ -91,6 +93,14 @@ pub(super) fn judge(stuck: &Stuck) -> Option<Verdict> {
     });
     let (_, centre, fault) = ranked.min_by_key(|&(rank, at, _)| (rank, at))?;
     Some(Verdict { rule: rule(fault), centre, fault })
+}
+
+/// Whether the goroutine that stops the process has communicated with unknown code before.
+fn is_fed(stuck: &Stuck) -> bool {
+    let Some(acting) = stuck.goroutines.first() else { return false };
+    stuck.witness.iter().any(|step| {
+        step.goroutine == acting.number && matches!(step.action, Action::External { .. })
+    })
 }
 
 /// What is wrong with one of several stuck goroutines, and how far from the centre of the matter

@@ -336,6 +336,10 @@ impl Story<'_> {
     /// Whether a goroutine waits at a channel that it made itself only to wait: `select {}` by
     /// another name.
     pub fn is_meant(&self, centre: &Goroutine) -> bool {
+        let func = self.program.func(centre.at.func);
+        if let Some(&Op::Select(table)) = func.code.get(centre.at.pc as usize) {
+            return func.selects[table as usize].cases.is_empty();
+        }
         if !matches!(centre.waits_for, WaitsFor::Receive | WaitsFor::Range) {
             return false;
         }

@@ -2,11 +2,11 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
-use crate::index::Type;
+use crate::index::{Callee, Def, Type};
 use crate::rules::FunctionCx;
 use crate::rules::held::Held;
 use crate::rules::recurrence::{self, Runs};
-use crate::summary::{At, Function};
+use crate::summary::{At, Function, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Constant waits up to this long, in nanoseconds, are of no interest once the loop has ended.
@@ -68,7 +68,12 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
     });
     let others: Vec<BlockId> = others.collect();
     let again = others.iter().any(|&block| comes_to(cfg, block, held.at.step));
-    let long = wait(function, held.call).is_none_or(|wait| wait > SOON);
+    let long = match wait(function, held.call) {
+        Some(wait) => wait > SOON,
+        None => {
+            !function.args(held.call).first().is_some_and(|&wait| is_worked_out(function, wait))
+        }
+    };
     if others.is_empty() || !(again || long) {
         return None;
     }
@@ -137,6 +142,38 @@ fn arm(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<
 fn wait(function: &Function<'_>, call: ExprId) -> Option<i128> {
     let args = function.args(call);
     function.info.constant(*args.first()?)?.as_int()
+}
+
+/// Whether a duration is what some call gives, as one that grows from turn to turn: nobody knows how long
+/// it is.
+fn is_worked_out(function: &Function<'_>, duration: ExprId) -> bool {
+    let duration = function.file.unparen(duration);
+    match function.file.expr(duration).kind {
+        ExprKind::Call { ref args, .. } => match function.info.callee(duration) {
+            Callee::Conversion(_) => args.first().is_some_and(|&of| is_worked_out(function, of)),
+            _ => true,
+        },
+        ExprKind::Binary { left, right, .. } => {
+            is_worked_out(function, left) || is_worked_out(function, right)
+        }
+        ExprKind::Ident(_) => {
+            let Def::Local(local) = *function.info.resolve(duration) else { return false };
+            let mut sources = function.definitions_of(local).peekable();
+            sources.peek().is_some()
+                && sources.all(|definition| match definition.source {
+                    Source::Expr(value) => is_call(function, value),
+                    Source::Result(..) => true,
+                    _ => false,
+                })
+        }
+        _ => false,
+    }
+}
+
+fn is_call(function: &Function<'_>, expr: ExprId) -> bool {
+    let expr = function.file.unparen(expr);
+    matches!(function.file.expr(expr).kind, ExprKind::Call { .. })
+        && !matches!(function.info.callee(expr), Callee::Conversion(_))
 }
 
 fn comes_to(cfg: &Cfg, block: BlockId, step: StepId) -> bool {

@@ -1,0 +1,170 @@
+//! Whether somebody may end a context: who gives it, through the callers of the run, and what that was made
+//! of. A rule that speaks of the end of a context which was given asks here whether there is one.
+
+use crate::catalog::{Base, Context, ContextRole, TypeRole, TypeRoles};
+use crate::index::Type;
+use crate::rules::scene::serves_tests;
+use crate::rules::{FunctionCx, PackageCx, recurrence};
+use crate::summary::{At, ContextRoot, Function, Place, Root, facts, named};
+use crate::syntax::{ExprId, ExprKind, Symbol};
+
+/// How many callers are followed to the one that makes the context.
+const MAX_CALLERS: u32 = 4;
+
+/// Whether somebody may end this parameter of the declared function, a context: nobody in the run
+/// calls it, or some caller gives it a context that was given to that and may be ended.
+pub fn may_end(cx: &FunctionCx<'_>, index: u32) -> bool {
+    may_end_within(cx, index, MAX_CALLERS)
+}
+
+fn may_end_within(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
+    let mut called = false;
+    for (caller, call) in recurrence::calls(&cx.package, cx.declared()) {
+        let args = cx.index().file_of(caller).args(call);
+        let Some(&arg) = args.get(index as usize) else { continue };
+        called = true;
+        let given = cx.summaries().read(caller).is_some_and(|read| {
+            let at = read.function.at_call(call);
+            let package = PackageCx { package: caller.package, ..cx.package };
+            let caller = FunctionCx { package, func: caller };
+            at.is_none_or(|at| is_given_within(&caller, &read.function, (at, arg), depth))
+        });
+        if given {
+            return true;
+        }
+    }
+    !called
+}
+
+/// How many calls are followed that take a context and give one.
+const MAX_DERIVATIONS: u32 = 4;
+
+/// Whether a context was given to the function that has it, and somebody may end it. What takes one
+/// and gives one is expected to derive the one from the other.
+pub fn is_given(cx: &FunctionCx<'_>, function: &Function<'_>, context: (At, ExprId)) -> bool {
+    is_given_within(cx, function, context, MAX_CALLERS)
+}
+
+fn is_given_within(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    (mut at, mut context): (At, ExprId),
+    depth: u32,
+) -> bool {
+    if holds_context(cx, function.info.type_of(context).strip_pointer()) {
+        return is_request_given(cx, function, at, context, depth);
+    }
+    for _ in 0..MAX_DERIVATIONS {
+        let origin = cx.summaries().context(function, at, context);
+        let ends = |place: &Place| match place.root {
+            Root::Param(index) if place.path.is_empty() && depth > 0 => {
+                may_end_within(cx, index, depth - 1)
+            }
+            _ => !is_left_alone(cx, function, place),
+        };
+        let places = origin.places();
+        if !places.is_empty() || !origin.roots.contains(&ContextRoot::Unknown) {
+            return places.iter().any(ends);
+        }
+        let made = function.places(at, context).only().map(|place| place.root);
+        let Some(Root::Call(call, _)) = made else { return false };
+        let args = function.args(call);
+        let mut contexts = args.iter().filter(|&&arg| function.info.type_of(arg).is_context());
+        let (Some(&parent), None, Some(before)) =
+            (contexts.next(), contexts.next(), function.at_call(call))
+        else {
+            return false;
+        };
+        (at, context) = (before, parent);
+    }
+    false
+}
+
+/// Whether a context is one that a value holds to which nobody in the run gives one, as that of a command
+/// that is executed without.
+fn is_left_alone(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) -> bool {
+    let index = cx.index();
+    let known = |word: &str| {
+        let word = Symbol::new(word);
+        cx.package.packages_with(word).any(|package| {
+            index.package(package).funcs.iter().any(|func| {
+                let file = index.file_of(func.id);
+                let text = || file.source.slice(file.decl(func.decl).span);
+                index.may_name(func.id, word)
+                    && memchr::memmem::find(text(), word.as_str().as_bytes()).is_some()
+                    && !serves_tests(index, func.id)
+            })
+        })
+    };
+    function.calls().any(|(at, call)| {
+        let facts = facts(cx.catalog(), function.index, function.info.callee(call));
+        let mut contexts = facts.all_in_force::<Context>(cx.versions());
+        let Some(fact) = contexts.find(|fact| !fact.given_by.is_empty()) else { return false };
+        let holder = operand(function, call, Base::Receiver);
+        let holder = holder.and_then(|holder| function.object_places(at, holder).only().cloned());
+        holder.is_some_and(|holder| place.is_within(&holder))
+            && fact.left_by.iter().any(|word| known(word))
+            && !fact.given_by.iter().any(|word| known(word))
+    })
+}
+
+/// Whether the context of a request may end: one that a function makes or reads which has no context
+/// itself, as `http.ReadRequest`, never does.
+fn is_request_given(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    request: ExprId,
+    depth: u32,
+) -> bool {
+    let places = function.places(at, request);
+    match places.only().map(|place| (place.root, place.path.is_empty())) {
+        Some((Root::Param(index), true)) if depth > 0 => may_end_within(cx, index, depth - 1),
+        Some((Root::Call(call, _), true)) => {
+            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else {
+                return true;
+            };
+            let name = function.info.callee(call).qualified(function.index);
+            let carries = |&arg: &ExprId| {
+                let ty = function.info.type_of(arg);
+                ty.is_unknown() || is_context(cx, ty) || holds_context(cx, ty.strip_pointer())
+            };
+            name.is_none_or(|name| name.receiver.is_some()) || args.iter().any(carries)
+        }
+        _ => true,
+    }
+}
+
+/// Whether this type is a context, or one that a library makes of it.
+pub fn is_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
+    let roles = |name| named(cx.catalog(), name).in_force::<TypeRoles>(cx.versions());
+    ty.is_context()
+        || ty.named().is_some_and(|named| {
+            roles(named.qualified()).is_some_and(|known| known.roles.contains(&TypeRole::Context))
+        })
+}
+
+/// Whether this type is a request, and `Context()` the context that it holds.
+pub fn holds_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
+    let Some(holder) = ty.named() else { return false };
+    let mut name = holder.qualified();
+    let roles = named(cx.catalog(), name).in_force::<TypeRoles>(cx.versions());
+    if !roles.is_some_and(|known| known.roles.contains(&TypeRole::Request)) {
+        return false;
+    }
+    (name.receiver, name.name) = (Some(holder.name), Symbol::new("Context"));
+    named(cx.catalog(), name)
+        .all_in_force::<Context>(cx.versions())
+        .any(|fact| fact.role == ContextRole::Accessor)
+}
+
+/// The expression for the receiver or a parameter of a call.
+pub fn operand(function: &Function<'_>, call: ExprId, base: Base) -> Option<ExprId> {
+    let file = function.file;
+    let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
+    match (base, &file.expr(file.unparen(callee)).kind) {
+        (Base::Receiver, ExprKind::Selector { base, .. }) => Some(*base),
+        (Base::Param(index), _) => args.get(index as usize).copied(),
+        _ => None,
+    }
+}
