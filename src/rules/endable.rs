@@ -12,7 +12,8 @@ use crate::syntax::{ExprId, ExprKind, Symbol};
 const MAX_CALLERS: u32 = 4;
 
 /// Whether somebody may end this parameter of the declared function, a context: nobody in the run
-/// calls it, or some caller gives it a context that was given to that and may be ended.
+/// calls it, or some caller gives it a context that was given to that and may be ended, or, in another
+/// package, one that it made to end.
 pub fn may_end(cx: &FunctionCx<'_>, index: u32) -> bool {
     may_end_within(cx, index, MAX_CALLERS)
 }
@@ -27,13 +28,28 @@ fn may_end_within(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
             let at = read.function.at_call(call);
             let package = PackageCx { package: caller.package, ..cx.package };
             let caller = FunctionCx { package, func: caller };
-            at.is_none_or(|at| is_given_within(&caller, &read.function, (at, arg), depth))
+            at.is_none_or(|at| {
+                is_given_within(&caller, &read.function, (at, arg), depth)
+                    || caller.func.package != cx.func.package
+                        && ends_itself(&caller, &read.function, (at, arg))
+            })
         });
         if given {
             return true;
         }
     }
     !called
+}
+
+/// Whether a context is made where it stands with an end of its own: a deadline, a signal, or a cancel
+/// function; or by something out of sight.
+fn ends_itself(cx: &FunctionCx<'_>, function: &Function<'_>, (at, context): (At, ExprId)) -> bool {
+    let origin = cx.summaries().context(function, at, context);
+    origin.derivations.iter().any(|&call| {
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        let mut contexts = known.all_in_force::<Context>(cx.versions()).peekable();
+        contexts.peek().is_none() || contexts.any(|fact| fact.deadline || fact.cancel.is_some())
+    })
 }
 
 /// How many calls are followed that take a context and give one.
