@@ -18,6 +18,21 @@ pub fn may_end(cx: &FunctionCx<'_>, index: u32) -> bool {
     may_end_within(cx, index, MAX_CALLERS)
 }
 
+/// Whether this parameter of the declared function, a context, may be done some time: as [`may_end`], or
+/// a caller in its own package made it to end.
+pub fn may_be_done(cx: &FunctionCx<'_>, index: u32) -> bool {
+    may_end(cx, index)
+        || recurrence::calls(&cx.package, cx.declared()).into_iter().any(|(func, call)| {
+            let Some(read) = cx.summaries().read(func) else { return false };
+            let Some(at) = read.function.at_call(call) else { return false };
+            let caller =
+                FunctionCx { package: PackageCx { package: func.package, ..cx.package }, func };
+            let args = read.function.args(call);
+            let given = args.get(index as usize);
+            given.is_some_and(|&arg| ends_itself(&caller, &read.function, (at, arg)))
+        })
+}
+
 fn may_end_within(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
     let mut called = false;
     for (caller, call) in recurrence::calls(&cx.package, cx.declared()) {

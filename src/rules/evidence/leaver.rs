@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, LocalKind, Type};
-use crate::rules::endable::may_end;
+use crate::rules::endable::may_be_done;
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::reaches_without;
@@ -179,7 +179,7 @@ impl<'g, 'a> Left<'g, 'a> {
             let given = context.map(|local| scene.info.local(local));
             let never_ends = given.is_some_and(|local| match local.kind {
                 LocalKind::Param(index) if local.owner.is_none() && local.ty.is_context() => {
-                    !may_end(&scene.cx, index)
+                    !may_be_done(&scene.cx, index)
                 }
                 _ => false,
             });
