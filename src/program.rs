@@ -121,8 +121,8 @@ impl Program {
         self.name_ids.get(&Symbol::new(name)).copied()
     }
 
-    /// The functions that an exploration can start from: those that start goroutines, make channels
-    /// or lock, and those that begin in a state that is known. Nothing is stuck behind one that waits
+    /// The functions that an exploration can start from: those that start goroutines, make channels or
+    /// have them made, or lock, and those that begin in a state that is known. Nothing is stuck behind one that waits
     /// for nothing.
     pub fn roots(&self) -> impl Iterator<Item = FuncId> {
         self.entries.iter().copied().filter(|&id| {

@@ -56,7 +56,7 @@ use effects::Surroundings;
 use order::Order;
 
 pub use calls::{covering, facts, named};
-pub use context::{ContextOrigin, ContextRoot};
+pub use context::{ContextOrigin, ContextRoot, operand};
 pub use dependency::Below;
 pub use effect::{Act, Deed, Effect, Guard, Mode};
 pub use effects::BodyEffects;

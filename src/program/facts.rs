@@ -127,14 +127,14 @@ fn traits(program: &mut Program) {
 /// before anybody leaves.
 fn receive(program: &mut Program, calls: &[Vec<FuncId>]) {
     let callers = callers(calls);
+    let is_channel =
+        |program: &Program, ty: TypeId| matches!(program.types.underlying(ty), Type::Chan(..));
     let gives = |program: &Program, id: u32| {
-        let is_channel = |ty: &TypeId| matches!(program.types.underlying(*ty), Type::Chan(..));
-        program.funcs[id as usize].results.iter().any(is_channel)
+        program.funcs[id as usize].results.iter().any(|&ty| is_channel(program, ty))
     };
     let makes = |program: &Program, id: u32| {
-        let is_channel = |ty| matches!(program.types.underlying(ty), Type::Chan(..));
         let mut code = program.funcs[id as usize].code.iter();
-        code.any(|op| matches!(*op, Op::Make(ty) if is_channel(ty)))
+        code.any(|op| matches!(*op, Op::Make(ty) if is_channel(program, ty)))
     };
     let mut work: Vec<u32> = (0..program.funcs.len() as u32)
         .filter(|&id| makes(program, id) && gives(program, id))

@@ -5,7 +5,7 @@ use crate::catalog::{Base, Context, ContextRole, TypeRole, TypeRoles};
 use crate::index::Type;
 use crate::rules::scene::serves_tests;
 use crate::rules::{FunctionCx, PackageCx, recurrence};
-use crate::summary::{At, ContextRoot, Function, Place, Root, facts, named};
+use crate::summary::{At, ContextRoot, Function, Place, Root, facts, named, operand};
 use crate::syntax::{ExprId, ExprKind, Symbol};
 
 /// How many callers are followed to the one that makes the context.
@@ -15,41 +15,29 @@ const MAX_CALLERS: u32 = 4;
 /// calls it, or some caller gives it a context that was given to that and may be ended, or, in another
 /// package, one that it made to end.
 pub fn may_end(cx: &FunctionCx<'_>, index: u32) -> bool {
-    may_end_within(cx, index, MAX_CALLERS)
+    is_ended_by_callers(cx, index, MAX_CALLERS, false)
 }
 
-/// Whether this parameter of the declared function, a context, may be done some time: as [`may_end`], or
-/// a caller in its own package made it to end.
+/// As [`may_end`], where what a caller in the package itself made to end counts too.
 pub fn may_be_done(cx: &FunctionCx<'_>, index: u32) -> bool {
-    may_end(cx, index)
-        || recurrence::calls(&cx.package, cx.declared()).into_iter().any(|(func, call)| {
-            let Some(read) = cx.summaries().read(func) else { return false };
-            let Some(at) = read.function.at_call(call) else { return false };
-            let caller =
-                FunctionCx { package: PackageCx { package: func.package, ..cx.package }, func };
-            let args = read.function.args(call);
-            let given = args.get(index as usize);
-            given.is_some_and(|&arg| ends_itself(&caller, &read.function, (at, arg)))
-        })
+    is_ended_by_callers(cx, index, MAX_CALLERS, true)
 }
 
-fn may_end_within(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
+fn is_ended_by_callers(cx: &FunctionCx<'_>, index: u32, depth: u32, own: bool) -> bool {
     let mut called = false;
     for (caller, call) in recurrence::calls(&cx.package, cx.declared()) {
         let args = cx.index().file_of(caller).args(call);
         let Some(&arg) = args.get(index as usize) else { continue };
         called = true;
-        let given = cx.summaries().read(caller).is_some_and(|read| {
-            let at = read.function.at_call(call);
+        let ends = cx.summaries().read(caller).is_some_and(|read| {
+            let Some(at) = read.function.at_call(call) else { return true };
             let package = PackageCx { package: caller.package, ..cx.package };
             let caller = FunctionCx { package, func: caller };
-            at.is_none_or(|at| {
-                is_given_within(&caller, &read.function, (at, arg), depth)
-                    || caller.func.package != cx.func.package
-                        && ends_itself(&caller, &read.function, (at, arg))
-            })
+            let made = own || caller.func.package != cx.func.package;
+            is_given_within(&caller, &read.function, (at, arg), depth)
+                || made && ends_itself(&caller, &read.function, (at, arg))
         });
-        if given {
+        if ends {
             return true;
         }
     }
@@ -89,7 +77,7 @@ fn is_given_within(
         let origin = cx.summaries().context(function, at, context);
         let ends = |place: &Place| match place.root {
             Root::Param(index) if place.path.is_empty() && depth > 0 => {
-                may_end_within(cx, index, depth - 1)
+                is_ended_by_callers(cx, index, depth - 1, false)
             }
             _ => !is_left_alone(cx, function, place),
         };
@@ -150,7 +138,9 @@ fn is_request_given(
 ) -> bool {
     let places = function.places(at, request);
     match places.only().map(|place| (place.root, place.path.is_empty())) {
-        Some((Root::Param(index), true)) if depth > 0 => may_end_within(cx, index, depth - 1),
+        Some((Root::Param(index), true)) if depth > 0 => {
+            is_ended_by_callers(cx, index, depth - 1, false)
+        }
         Some((Root::Call(call, _), true)) => {
             let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else {
                 return true;
@@ -187,15 +177,4 @@ pub fn holds_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
     named(cx.catalog(), name)
         .all_in_force::<Context>(cx.versions())
         .any(|fact| fact.role == ContextRole::Accessor)
-}
-
-/// The expression for the receiver or a parameter of a call.
-pub fn operand(function: &Function<'_>, call: ExprId, base: Base) -> Option<ExprId> {
-    let file = function.file;
-    let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
-    match (base, &file.expr(file.unparen(callee)).kind) {
-        (Base::Receiver, ExprKind::Selector { base, .. }) => Some(*base),
-        (Base::Param(index), _) => args.get(index as usize).copied(),
-        _ => None,
-    }
 }

@@ -225,7 +225,7 @@ fn from_summary(
 }
 
 /// The expression for the receiver or a parameter of a call.
-pub(super) fn operand(function: &Function<'_>, call: ExprId, base: Base) -> Option<ExprId> {
+pub fn operand(function: &Function<'_>, call: ExprId, base: Base) -> Option<ExprId> {
     let file = function.file;
     let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
     match (base, &file.expr(file.unparen(callee)).kind) {

@@ -226,7 +226,10 @@ impl Compiler<'_> {
     fn fails(&mut self, values: &[ExprId], results: &[TypeId]) -> bool {
         let tree = self.tree();
         let [rest @ .., error] = values else { return false };
-        let is_nil = |&value: &ExprId| matches!(tree.expr(tree.unparen(value)).kind, ExprKind::Ident(name) if name.as_str() == "nil");
+        let is_nil = |&value: &ExprId| match tree.expr(tree.unparen(value)).kind {
+            ExprKind::Ident(name) => name.as_str() == "nil",
+            _ => false,
+        };
         let ExprKind::Call { callee, .. } = tree.expr(tree.unparen(*error)).kind else {
             return false;
         };

@@ -4,9 +4,8 @@
 use crate::catalog::{self, Base, Blocking, Wait};
 use crate::index::{Constant, Def, ObjectKind, Package};
 use crate::rules::FunctionCx;
-use crate::rules::endable::operand;
 use crate::rules::memo::Kept;
-use crate::summary::{Function, Place, Root, facts};
+use crate::summary::{Function, Place, Root, facts, operand};
 use crate::syntax::{DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp};
 
 /// Whether a call is bound in time where it stands, or reaches no further than this machine. If

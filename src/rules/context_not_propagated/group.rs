@@ -7,9 +7,8 @@ use crate::flow::Step;
 use crate::index::{Def, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{callee_text, evidence, parents, purpose};
-use crate::rules::endable::operand;
 use crate::source::Span;
-use crate::summary::{At, BodyId, Function, Place, Read, Root, facts};
+use crate::summary::{At, BodyId, Function, Place, Read, Root, facts, operand};
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// The groups and requests of a function that do not go by the context made for them.
