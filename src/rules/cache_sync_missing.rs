@@ -1,12 +1,16 @@
-//! `cache-sync-missing`: the lister of an informer factory is asked before the caches are filled, or
-//! an informer is asked for after the factory was started for the last time.
+//! `cache-sync-missing`: the lister of an informer factory is asked before its cache is filled, an
+//! informer is asked for after the factory was started for the last time, or of two factories over one
+//! client only one is waited for.
 //!
-//! Both are told of a factory and the calls on it in one body. A factory starts the informers that
+//! All are told of factories and the calls on them in one body. A factory starts the informers that
 //! were asked for before, and only those; a lister reads what they have received so far.
+
+mod apart;
 
 use crate::catalog::{Factory, Starter};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Exit, Passing, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::index::Type;
 use crate::rules::scene::{holds_any, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::summary::{Act, At, BodyId, Function, Place, Read, Root, facts, named};
@@ -33,6 +37,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             findings.extend(asked_too_early(cx, &read, start, &calls));
             findings.extend(asked_for_too_late(cx, &read, start, &calls));
         }
+        findings.extend(apart::check(cx, &read.function, &calls));
     }
 }
 
@@ -47,12 +52,25 @@ struct Call {
 enum What {
     /// It starts the informers that were asked for.
     Starts,
-    /// It waits until they have what there is.
+    /// It waits until all of them have what there is.
     Waits,
+    /// It waits until the informers with these texts have.
+    WaitsFor(Vec<String>),
     /// It asks for the informer with this text.
     AsksFor(String),
-    /// It reads what the informer has.
-    Reads,
+    /// It reads what the informer with this text has.
+    Reads(String),
+}
+
+impl What {
+    /// Whether the call waits for the informer with this text.
+    fn waits_for(&self, text: &str) -> bool {
+        match self {
+            What::Waits => true,
+            What::WaitsFor(texts) => texts.iter().any(|known| known == text),
+            _ => false,
+        }
+    }
 }
 
 fn calls_on_factories(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> Vec<Call> {
@@ -76,6 +94,9 @@ fn on_factory(
     at: At,
     call: ExprId,
 ) -> Option<(Place, What)> {
+    if let Some(waits) = wait_for_informers(cx, function, at, call) {
+        return Some(waits);
+    }
     let (base, name) = function.file.method_call(call)?;
     let method = name.name.as_str();
     if let Some(fact) = factory(cx, function, base) {
@@ -97,8 +118,46 @@ fn on_factory(
     // `lister.List(...)`, `lister.Pods(namespace).List(...)`
     let lister = made_by(function, at, base, "Lister")?;
     let (base, _) = function.file.method_call(lister)?;
-    let (factory, _) = chain(cx, function, function.at_call(lister)?, base)?;
-    Some((factory, What::Reads))
+    let (factory, text) = chain(cx, function, function.at_call(lister)?, base)?;
+    Some((factory, What::Reads(text)))
+}
+
+/// A call that is given the `HasSynced` of informers and waits for them, if all are of one factory.
+fn wait_for_informers(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    call: ExprId,
+) -> Option<(Place, What)> {
+    let file = function.file;
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    if !known.in_force::<Starter>(cx.versions())?.waits {
+        return None;
+    }
+    let mut of = None;
+    let mut texts = Vec::new();
+    for &arg in function.args(call) {
+        let ExprKind::Selector { base, name } = file.expr(file.unparen(arg)).kind else {
+            // What ends the wait, and the name that it is logged under.
+            let ty = function.info.type_of(arg);
+            let plain = matches!(function.index.underlying(ty), Type::Chan(..) | Type::Basic(_));
+            if plain || ty.is_context() {
+                continue;
+            }
+            return None;
+        };
+        if name.name.as_str() != "HasSynced" {
+            return None;
+        }
+        let informer = made_by(function, at, base, "Informer")?;
+        let (base, _) = file.method_call(informer)?;
+        let (factory, text) = chain(cx, function, function.at_call(informer)?, base)?;
+        if of.get_or_insert_with(|| factory.clone()) != &factory {
+            return None;
+        }
+        texts.push(text);
+    }
+    Some((of?, What::WaitsFor(texts)))
 }
 
 /// What the catalog says of the type of an expression, if that makes informers.
@@ -173,24 +232,23 @@ fn asked_too_early(
 ) -> Option<Finding> {
     let function = &read.function;
     let cfg = &function.body(start.at.body).cfg;
-    let reads: Vec<&Call> = calls
-        .iter()
-        .filter(|call| matches!(call.what, What::Reads) && call.factory == start.factory)
-        .collect();
-    let waits = |step| {
-        let at = At { body: start.at.body, step };
-        calls.iter().any(|call| {
-            call.at == at && matches!(call.what, What::Waits) && call.factory == start.factory
-        }) || may_wait(cx, function, at)
+    let own = || calls.iter().filter(|call| call.factory == start.factory);
+    let is_too_early = |read: &Call, text: &str| {
+        let waits = |step| {
+            let at = At { body: start.at.body, step };
+            match own().find(|call| call.at == at) {
+                Some(call) => call.what.waits_for(text),
+                None => may_wait(cx, function, at),
+            }
+        };
+        let mut walk = Unfilled { waits: &waits, read: read.at.step };
+        !cfg.search(Start::After(start.at.step), (), &mut walk).is_empty()
     };
-    let is_read = |step| reads.iter().any(|read| read.at.step == step);
-    let mut walk = Unfilled { waits: &waits, is_read: &is_read };
-    let path = cfg.search(Start::After(start.at.step), (), &mut walk).into_iter().next()?;
-    let PathEnd::Step(step) = path.end else { return None };
-    let asked = reads.iter().find(|read| read.at.step == step)?;
+    let asked =
+        own().find(|call| matches!(&call.what, What::Reads(text) if is_too_early(call, text)))?;
     let what = function.callee_text(asked.call);
     let span = function.file.expr(asked.call).span;
-    let message = format!("`{what}` finds nothing yet: nobody has waited for the caches to fill");
+    let message = format!("`{what}` finds nothing yet: nobody has waited for its cache to fill");
     let mut finding = cx.finding(span, "asked before it knows anything", message);
     finding.labels.push(Label {
         location: cx.location(function.file.expr(start.call).span),
@@ -198,6 +256,16 @@ fn asked_too_early(
         message: "the informers are started here, and have received nothing when this returns"
             .to_owned(),
     });
+    let others = own().find(|call| {
+        matches!(call.what, What::WaitsFor(_)) && cfg.dominates(call.at.step, asked.at.step)
+    });
+    if let Some(others) = others {
+        finding.labels.push(Label {
+            location: cx.location(function.file.expr(others.call).span),
+            role: Role::Context,
+            message: "this waits for others of the factory only".to_owned(),
+        });
+    }
     finding.why = "a lister reads what its informer has received so far, and an informer that was \
                    just started has received nothing: what is there looks as if it were not"
         .to_owned();
@@ -224,7 +292,7 @@ fn may_wait(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool {
 /// A walk to a lister that is asked before anything has waited.
 struct Unfilled<'w> {
     waits: &'w dyn Fn(StepId) -> bool,
-    is_read: &'w dyn Fn(StepId) -> bool,
+    read: StepId,
 }
 
 impl Walk for Unfilled<'_> {
@@ -232,7 +300,7 @@ impl Walk for Unfilled<'_> {
 
     fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
         match step {
-            step if (self.is_read)(step) => Passing::Found,
+            step if step == self.read => Passing::Found,
             step if (self.waits)(step) => Passing::Drop,
             _ => Passing::On(()),
         }

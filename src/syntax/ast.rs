@@ -742,6 +742,16 @@ impl File {
         }
     }
 
+    /// The value that a composite literal gives such a field by its name.
+    pub fn field_of(&self, literal: ExprId, is_field: &dyn Fn(&str) -> bool) -> Option<ExprId> {
+        let ExprKind::CompositeLit { elements, .. } = &self.expr(literal).kind else { return None };
+        let element = elements.iter().find(|element| {
+            let key = element.key.map(|key| &self.expr(key).kind);
+            matches!(key, Some(ExprKind::Ident(name)) if is_field(name.as_str()))
+        });
+        element.map(|element| element.value)
+    }
+
     /// Number of expressions: in a file that was parsed whole, ids run from 0 to one less.
     pub fn expr_count(&self) -> usize {
         self.exprs.len()

@@ -128,7 +128,9 @@ fn has_field(
     let places = function.object_places(at, operand);
     let Some(place) = places.only() else { return false };
     if let (Root::Made(made), []) = (place.root, &place.path[..]) {
-        return field_of(function.file, made, is_field)
+        return function
+            .file
+            .field_of(made, is_field)
             .is_some_and(|value| !fixed || is_fixed(function, value));
     }
     kept_in(function, place).is_some_and(|name| is_made_with(cx, function, name, fixed, is_field))
@@ -156,16 +158,6 @@ fn is_assigned_before(
                 _ => false,
             })
     })
-}
-
-/// The value that a composite literal gives such a field.
-fn field_of(file: &File, literal: ExprId, is_field: &dyn Fn(&str) -> bool) -> Option<ExprId> {
-    let ExprKind::CompositeLit { elements, .. } = &file.expr(literal).kind else { return None };
-    let element = elements.iter().find(|element| {
-        let key = element.key.map(|key| &file.expr(key).kind);
-        matches!(key, Some(ExprKind::Ident(name)) if is_field(name.as_str()))
-    });
-    element.map(|element| element.value)
 }
 
 /// The variable of the package or the field that a place is, or is an element of.
@@ -203,7 +195,7 @@ fn is_made_with(
     is_field: &dyn Fn(&str) -> bool,
 ) -> bool {
     let is_bound = |file: &File, made: ExprId| {
-        let value = field_of(file, made_by(file, made), is_field);
+        let value = file.field_of(made_by(file, made), is_field);
         value.is_some_and(|value| !fixed || is_plain(file, value))
     };
     let package = function.index.package(function.id.package);
