@@ -38,7 +38,7 @@ pub use fact::{
     Access, Blocking, Callback, Called, Calls, Chain, Channel, Closes, Context, ContextRole,
     Copying, Depth, Effect, Ends, Fact, Factory, Filter, Inherits, Kind, Model, Multiplexed,
     NoReturn, NonBlocking, Order, Part, Producer, Pure, Resource, Share, Signature, Starter,
-    Stream, Subrouter, Transfer, TypeRole, TypeRoles, Wait, When,
+    Stream, Subrouter, Testing, Transfer, TypeRole, TypeRoles, Wait, When,
 };
 pub use gate::{Bound, Gate, GoBounds, NoVersions, Versions};
 pub use name::{Direction, Name, TypeExpr};
@@ -56,6 +56,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("rules/catalog/std-log.toml", include_str!("../rules/catalog/std-log.toml")),
     ("rules/catalog/std-pure.toml", include_str!("../rules/catalog/std-pure.toml")),
     ("rules/catalog/k8s-watch.toml", include_str!("../rules/catalog/k8s-watch.toml")),
+    ("rules/catalog/testing.toml", include_str!("../rules/catalog/testing.toml")),
     ("rules/catalog/tomb.toml", include_str!("../rules/catalog/tomb.toml")),
     ("rules/catalog/x-sync.toml", include_str!("../rules/catalog/x-sync.toml")),
     ("rules/catalog/k8s-apimachinery.toml", include_str!("../rules/catalog/k8s-apimachinery.toml")),

@@ -144,6 +144,11 @@ impl<'s> Index<'s> {
         Index { declarations: Some(declarations), ..self }
     }
 
+    /// What is known of the functions and types of packages.
+    pub fn catalog(&self) -> &'s Catalog {
+        self.catalog
+    }
+
     /// The declarations of a package.
     pub fn package(&self, id: PackageId) -> &Package {
         match self.packages.get(id.0 as usize) {

@@ -7,12 +7,12 @@ use rayon::prelude::*;
 
 use super::kept::Kept;
 use super::{Run, Timings, declared, guard, guarded, internal_error, versions};
-use crate::diagnostic::{Finding, Note, NoteKind};
+use crate::diagnostic::{Confidence, Finding, Note, NoteKind};
 use crate::index::FuncId;
 use crate::project::Package;
-use crate::rules::mend;
 use crate::rules::stuck::{self, Explorer};
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
+use crate::rules::{mend, recurrence};
 use crate::source::{FileId, Location};
 use crate::syntax::File;
 
@@ -81,9 +81,10 @@ impl Run<'_> {
             registry().iter().filter(chosen).map(move |entry| (entry.rule.check, cx(entry)))
         };
         // Otherwise the first check of the package as a whole would read them one after the other.
-        let evidence = selected()
+        let exploring = selected()
             .find(|(check, _)| matches!(check, Check::Exploration(Some(_))))
-            .and_then(|(_, cx)| guard::run(|| cx.read_first()).ok());
+            .map(|(_, cx)| cx);
+        let evidence = exploring.and_then(|cx| guard::run(|| cx.read_first()).ok());
         evidence.unwrap_or_default().into_par_iter().for_each(|func| {
             // A panic is told where a check meets it.
             let _ = guard::run(|| {
@@ -127,7 +128,17 @@ impl Run<'_> {
         for (everywhere, answer) in answers.chain(explored.into_iter().map(of_answer(true))) {
             match answer {
                 Ok(answered) => {
-                    for finding in answered {
+                    for mut finding in answered {
+                        // Asked of the whole run, where what was explored may come from the cache.
+                        let is_left_once = |cx| {
+                            guard::run(|| recurrence::is_left_once(cx, &finding)).unwrap_or(false)
+                        };
+                        if everywhere
+                            && stuck::only_stays(finding.rule)
+                            && exploring.as_ref().is_some_and(is_left_once)
+                        {
+                            finding.confidence = Confidence::Low;
+                        }
                         let place = (finding.rule, finding.primary);
                         match told.get(&place) {
                             // What the text shows is told better than what was explored, and is

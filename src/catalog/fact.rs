@@ -49,6 +49,8 @@ pub enum Fact {
     Pure(Pure),
     /// `[[nonblocking]]`
     NonBlocking(NonBlocking),
+    /// `[[testing]]`
+    Testing(Testing),
     /// `[[model]]`
     Model(Model),
     /// `[[signature]]`
@@ -89,7 +91,7 @@ kinds! {
     Stream(Stream), Multiplexed(Multiplexed), Transfer(Transfer), Starter(Starter), Factory(Factory), Channel(Channel), Context(Context), Type(TypeRoles),
     Access(Access), Copy(Copying), Filter(Filter), Chain(Chain), Subrouter(Subrouter),
     Callback(Callback),
-    Pure(Pure) with except, NonBlocking(NonBlocking) with except, Model(Model),
+    Pure(Pure) with except, NonBlocking(NonBlocking) with except, Testing(Testing), Model(Model),
     Signature(Signature),
 }
 
@@ -397,6 +399,8 @@ pub enum TypeRole {
     CancelFunc,
     /// A map, so that unsynchronised use is fatal.
     Map,
+    /// A command of a program: its user runs what it holds, once.
+    Command,
 }
 
 /// A method or field that reads or writes what several sides may share.
@@ -621,6 +625,11 @@ pub struct NonBlocking {
     #[serde(default)]
     pub except: Vec<Box<str>>,
 }
+
+/// A package that tests are written with: what imports it serves tests.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Testing {}
 
 /// A function that the abstract machine knows as one of its own operations.
 #[derive(Clone, Debug, Deserialize)]

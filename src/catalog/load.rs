@@ -317,6 +317,7 @@ fn fact(kind: &str, own: DeTable<'_>, start: usize) -> Option<Result<Fact, toml:
         "callback" => read(own, start).map(Fact::Callback),
         "pure" => read(own, start).map(Fact::Pure),
         "nonblocking" => read(own, start).map(Fact::NonBlocking),
+        "testing" => read(own, start).map(Fact::Testing),
         "model" => read(own, start).map(Fact::Model),
         "signature" => read(own, start).map(Fact::Signature),
         _ => return None,
@@ -332,7 +333,7 @@ fn admitted(kind: &str) -> &'static [About] {
         "channel" => &[About::Var, About::Func],
         "access" => &[About::Func, About::Field],
         "signature" => &[About::Func, About::Field, About::Var],
-        "stream" => &[About::Package],
+        "stream" | "testing" => &[About::Package],
         "pure" | "nonblocking" => &[About::Func, About::Package],
         _ => &[About::Func],
     }

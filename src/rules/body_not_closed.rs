@@ -3,7 +3,9 @@
 use crate::catalog::{Carrier, Resource};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::index::Constant;
-use crate::rules::held::{self, Held, Lost, Way};
+use crate::rules::bound;
+use crate::rules::held::{self, Held, Lost, Test, Way};
+use crate::rules::recurrence;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::summary::{Act, Effect, Function, Read, Root};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtKind, Symbol};
@@ -35,7 +37,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             true => vec![Lost { span: held.span(function), way: Way::Return, last: None }],
             false => {
                 let beside = |effect: &Effect| is_beside(&held, effect);
-                let absent = |condition, value| says_empty(function, condition, value);
+                let absent = |test| says_empty(function, test);
                 held::lost(cx, &read, &held, &beside, &absent)
             }
         };
@@ -44,6 +46,8 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             if held::ends_with_context(cx, function, &held)
                 || carries_request(&read, &held)
                 || dials_itself(function)
+                || bound::is_in_time(cx, function, held.call)
+                || recurrence::is_once(&cx.package, cx.func, Node::Expr(held.call))
             {
                 finding.confidence = Confidence::Low;
             }
@@ -78,14 +82,19 @@ fn asks_for_header_only(function: &Function<'_>, held: &Held<'_>) -> bool {
 /// Statuses of responses that have no body.
 const EMPTY: [i128; 2] = [204, 304];
 
-/// Whether a condition with this value says that the response has a status without a body.
-fn says_empty(function: &Function<'_>, condition: ExprId, value: bool) -> bool {
+/// Whether what a path was decided by says that the response has a status without a body.
+fn says_empty(function: &Function<'_>, test: Test) -> bool {
     let file = function.file;
-    let ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } =
-        file.expr(condition).kind
-    else {
-        return false;
-    };
+    let (left, right) =
+        match test {
+            Test::Equal(tag, value) => (tag, value),
+            Test::Is(condition, value) => match file.expr(condition).kind {
+                ExprKind::Binary {
+                    op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, ..
+                } if (op == BinaryOp::Eq) == value => (left, right),
+                _ => return false,
+            },
+        };
     let is_status = |expr: ExprId| match file.expr(file.unparen(expr)).kind {
         ExprKind::Selector { name, .. } => name.name.as_str() == STATUS,
         _ => false,
@@ -97,8 +106,7 @@ fn says_empty(function: &Function<'_>, condition: ExprId, value: bool) -> bool {
             text.ends_with(".StatusNoContent") || text.ends_with(".StatusNotModified")
         }
     };
-    (op == BinaryOp::Eq) == value
-        && (is_status(left) && is_empty(right) || is_status(right) && is_empty(left))
+    is_status(left) && is_empty(right) || is_status(right) && is_empty(left)
 }
 
 /// Whether the function gives a transport a way to dial of its own that need not dial, so that the

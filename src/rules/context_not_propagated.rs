@@ -6,7 +6,6 @@
 
 mod alike;
 mod below;
-mod bound;
 mod callers;
 mod evidence;
 mod group;

@@ -43,6 +43,7 @@ use crate::diagnostic::{Confidence, Finding};
 use crate::index::Callee;
 use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::traffic::loops_around;
+use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, holds_any, is_beside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Span;
@@ -151,6 +152,30 @@ fn confidence(scene: &Scene<'_>) -> Confidence {
     match is_beside_tests(&scene.cx) || package.as_str() == "main" {
         true => Confidence::Low,
         false => Confidence::Medium,
+    }
+}
+
+/// The confidence that a goroutine which stays at a place matters: what runs once leaves one, which
+/// ends with the process.
+fn confidence_at(scene: &Scene<'_>, node: Node) -> Confidence {
+    // However often it comes there, it is one goroutine that stays.
+    let started = match scene.literal_around(node) {
+        Some(literal) => scene.go_around(literal).map_or(node, Node::Stmt),
+        None => Node::Decl(scene.cx.declared().decl),
+    };
+    match is_once(&scene.cx.package, scene.cx.func, started) {
+        true => Confidence::Low,
+        false => confidence(scene),
+    }
+}
+
+/// The same of what each who comes to a place leaves behind. A literal of a program may be kept by a
+/// server.
+fn confidence_of_made(scene: &Scene<'_>, node: Node) -> Confidence {
+    match scene.literal_around(node) {
+        _ if is_once(&scene.cx.package, scene.cx.func, node) => Confidence::Low,
+        Some(_) if !is_beside_tests(&scene.cx) => Confidence::Medium,
+        _ => confidence(scene),
     }
 }
 

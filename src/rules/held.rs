@@ -18,7 +18,7 @@ use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Parents, StmtKind, Symbol};
 
-pub use paths::{Lost, Way, let_go, lost};
+pub use paths::{Lost, Test, Way, let_go, lost};
 
 /// How many calls are followed from a function of the run to the one whose result it returns.
 const MAX_WRAPPERS: u32 = 4;

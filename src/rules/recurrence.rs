@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashSet;
 
 use crate::catalog::{TypeRole, TypeRoles};
-use crate::index::{Callee, Func, FuncId, Index, Type};
+use crate::diagnostic::{Finding, Role};
+use crate::index::{BodyInfo, Callee, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::rules::PackageCx;
 use crate::rules::scene::serves_tests;
@@ -22,7 +23,7 @@ use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtKind};
 pub enum Runs {
     /// For each request, or for each turn of a loop that goes on; shown at this place.
     Again(Location, &'static str),
-    /// When the process starts: all that leads to it is known.
+    /// When the process starts, or a command of it: all that leads to it is known.
     Once,
     /// Not known.
     Unknown,
@@ -34,17 +35,26 @@ const MAX_FUNCTIONS: usize = 48;
 /// How many calls lie between the function and what runs again and again.
 const MAX_DEPTH: u32 = 6;
 
-/// How often `func` runs, by those who call it, and who call those.
+/// How often `func` runs, by those who call it, and who call those. A program's own package counts as
+/// running once what it keeps for later.
 pub fn runs(cx: &PackageCx<'_>, func: FuncId) -> Runs {
+    followed(cx, func, false)
+}
+
+fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
     let mut met = FxHashSet::from_iter([func]);
     let mut open = VecDeque::from([(func, 0)]);
     let mut unknown = false;
+    // Those that a start or a command leads to, and who calls whom.
+    let mut begun = FxHashSet::default();
+    let mut calls: Vec<(FuncId, FuncId)> = Vec::new();
     while let Some((func, depth)) = open.pop_front() {
         let declared = cx.index.func(func);
         if let Some(location) = serves_requests(cx, declared) {
             return Runs::Again(location, "runs for each request");
         }
         if is_start(cx.index, declared) {
+            begun.insert(func);
             continue;
         }
         if depth == MAX_DEPTH || met.len() > MAX_FUNCTIONS {
@@ -52,17 +62,31 @@ pub fn runs(cx: &PackageCx<'_>, func: FuncId) -> Runs {
             continue;
         }
         let uses = uses(cx, declared);
-        unknown |= uses.unknown || uses.calls.is_empty();
-        for (caller, call) in uses.calls {
-            if let Some(location) = repeats(cx, caller, call) {
+        unknown |= uses.unknown || strict && uses.kept_by_program;
+        if uses.by_command {
+            begun.insert(func);
+        }
+        for Call { caller, call, by_command } in uses.calls {
+            if let Some(location) = repeats(cx, caller, Node::Expr(call)) {
                 return Runs::Again(location, "each turn of this loop comes here");
             }
+            if by_command {
+                begun.insert(func);
+                continue;
+            }
+            calls.push((caller, func));
             if met.insert(caller) {
                 open.push_back((caller, depth + 1));
             }
         }
     }
-    if unknown { Runs::Unknown } else { Runs::Once }
+    // What only calls itself, or is called by nobody, is called by who is not known.
+    while let Some(&(_, callee)) =
+        calls.iter().find(|(caller, callee)| begun.contains(caller) && !begun.contains(callee))
+    {
+        begun.insert(callee);
+    }
+    if unknown || begun != met { Runs::Unknown } else { Runs::Once }
 }
 
 /// Whether a function runs when the process starts: `main` and `init`.
@@ -98,14 +122,25 @@ fn is_of_request(cx: &PackageCx<'_>, ty: &Type) -> bool {
 /// Who uses a function.
 #[derive(Default)]
 struct Uses {
-    calls: Vec<(FuncId, ExprId)>,
+    calls: Vec<Call>,
+    /// Whether it is a command's function, or a variable with a command calls it.
+    by_command: bool,
+    /// Whether a program's own package has it in a literal that it keeps for later.
+    kept_by_program: bool,
     /// Whether somebody may use it who is not listed.
     unknown: bool,
 }
 
+struct Call {
+    caller: FuncId,
+    call: ExprId,
+    /// Whether a command's function makes it, which the caller only keeps.
+    by_command: bool,
+}
+
 /// The calls of a function in its package and in those of the run that import it, tests left out.
 pub fn calls(cx: &PackageCx<'_>, func: &Func) -> Vec<(FuncId, ExprId)> {
-    uses(cx, func).calls
+    uses(cx, func).calls.into_iter().map(|Call { caller, call, .. }| (caller, call)).collect()
 }
 
 /// Who uses a function, in its package and in those of the run that import it.
@@ -128,29 +163,36 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
             }
             find_uses(cx, func, caller, &mut uses);
         }
-        uses.unknown |= is_named_in_variables(cx, package, func);
+        find_in_variables(cx, package, func, &mut uses);
     }
     uses
 }
 
-/// Whether the initial values of a package's variables name a function.
-fn is_named_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func) -> bool {
+/// Where the initial values of a package's variables name a function.
+fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, uses: &mut Uses) {
     let of_package = cx.index.package(package);
-    of_package.specs.iter().zip(0..).any(|(spec, number)| {
+    for (spec, number) in of_package.specs.iter().zip(0..) {
         if !of_package.may_name(spec.file, spec.decl, func.name) {
-            return false;
+            continue;
         }
         let file = of_package.tree(spec.file, spec.decl);
         let text = file.source.slice(file.decl(spec.decl).span);
         if !holds(text, func.name.as_str().as_bytes()) {
-            return false;
+            continue;
         }
         let info = cx.index.spec_body(package, number);
-        file.descendants(Node::Decl(spec.decl)).any(|node| {
-            let Node::Expr(expr) = node else { return false };
-            cx.index.func_named(info, expr) == Some(func.id)
-        })
-    })
+        let parents = file.parents(Node::Decl(spec.decl));
+        for node in file.descendants(Node::Decl(spec.decl)) {
+            let Node::Expr(expr) = node else { continue };
+            if cx.index.func_named(info, expr) != Some(func.id) {
+                continue;
+            }
+            match is_of_command(cx, info, file, &parents, node) {
+                true => uses.by_command = true,
+                false => uses.unknown = true,
+            }
+        }
+    }
 }
 
 fn sees(index: &Index<'_>, package: PackageId, own: PackageId) -> bool {
@@ -164,6 +206,8 @@ fn holds(text: &[u8], name: &[u8]) -> bool {
 fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
     let file: &File = cx.index.file_of(caller.id);
     let info = cx.index.body(caller.id);
+    let parents = file.parents(Node::Decl(caller.decl));
+    let is_of_command = |node: Node| is_of_command(cx, info, file, &parents, node);
     let mut callees: FxHashSet<ExprId> = FxHashSet::default();
     for node in file.descendants(Node::Decl(caller.decl)) {
         let Node::Expr(expr) = node else { continue };
@@ -182,27 +226,33 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
                 };
                 if is_call {
                     callees.insert(file.unparen(callee));
-                    // What a program's own package keeps for later is what its commands do, once.
                     let of_program = cx.index.package(caller.id.package).name.as_str() == "main";
-                    uses.unknown |= !of_program && is_kept_for_later(file, caller, expr);
-                    uses.calls.push((caller.id, expr));
+                    let by_command = is_of_command(node);
+                    let is_kept = !by_command && is_kept_for_later(file, &parents, node);
+                    uses.kept_by_program |= is_kept && of_program;
+                    uses.unknown |= is_kept && !of_program;
+                    uses.calls.push(Call { caller: caller.id, call: expr, by_command });
                 }
             }
             ExprKind::Ident(name) | ExprKind::Selector { name: Ident { name, .. }, .. }
                 if name == func.name && !callees.contains(&expr) =>
             {
-                uses.unknown |= cx.index.func_named(info, expr) == Some(func.id);
+                if cx.index.func_named(info, expr) == Some(func.id) {
+                    match is_of_command(node) {
+                        true => uses.by_command = true,
+                        false => uses.unknown = true,
+                    }
+                }
             }
             _ => {}
         }
     }
 }
 
-/// Whether a call stands in a function literal that is neither called, started nor deferred where it
+/// Whether something stands in a function literal that is neither called, started nor deferred where it
 /// stands, so that whoever has it may call it at any time.
-fn is_kept_for_later(file: &File, caller: &Func, call: ExprId) -> bool {
-    let parents = file.parents(Node::Decl(caller.decl));
-    parents.around(Node::Expr(call)).any(|around| {
+fn is_kept_for_later(file: &File, parents: &Parents, node: Node) -> bool {
+    parents.around(node).any(|around| {
         let Node::Expr(literal) = around else { return false };
         if !matches!(file.expr(literal).kind, ExprKind::FuncLit(_)) {
             return false;
@@ -217,6 +267,96 @@ fn is_kept_for_later(file: &File, caller: &Func, call: ExprId) -> bool {
     })
 }
 
+/// Whether something is a function that a command has, or stands in a literal that one has: its user
+/// runs it once.
+fn is_of_command(
+    cx: &PackageCx<'_>,
+    info: &BodyInfo,
+    file: &File,
+    parents: &Parents,
+    node: Node,
+) -> bool {
+    let mut function = node;
+    for around in parents.around(node) {
+        match around {
+            Node::Expr(expr) => match &file.expr(expr).kind {
+                ExprKind::FuncLit(_) => function = around,
+                ExprKind::CompositeLit { elements, .. } => {
+                    let is_given = elements.iter().any(|it| Node::Expr(it.value) == function);
+                    if is_given && is_command(cx, info.type_of(expr)) {
+                        return true;
+                    }
+                }
+                _ => {}
+            },
+            Node::Stmt(stmt) => {
+                let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind else { continue };
+                let is_given = right.iter().any(|&value| Node::Expr(value) == function);
+                let of_command = |&left: &ExprId| match file.expr(file.unparen(left)).kind {
+                    ExprKind::Selector { base, .. } => is_command(cx, info.type_of(base)),
+                    _ => false,
+                };
+                if is_given && left.iter().any(of_command) {
+                    return true;
+                }
+            }
+            Node::Decl(_) => {}
+        }
+    }
+    false
+}
+
+fn is_command(cx: &PackageCx<'_>, ty: &Type) -> bool {
+    let Some(named) = ty.named() else { return false };
+    let facts = summary::named(cx.catalog, named.qualified());
+    let roles = facts.in_force::<TypeRoles>(cx.versions);
+    roles.is_some_and(|roles| roles.roles.contains(&TypeRole::Command))
+}
+
+/// Whether what a place in a function leaves behind is left once, and ends with the process.
+pub fn is_once(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
+    if repeats(cx, func, node).is_some() {
+        return false;
+    }
+    let file: &File = cx.index.file_of(func);
+    let parents = file.parents(Node::Decl(cx.index.func(func).decl));
+    is_of_command(cx, cx.index.body(func), file, &parents, node)
+        || !is_kept_for_later(file, &parents, node)
+            && matches!(followed(cx, func, true), Runs::Once)
+}
+
+/// Whether what was found by exploring are goroutines that stay, started where that is done once, by who
+/// goes on.
+pub fn is_left_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    let labels = |role: Role| finding.labels.iter().filter(move |label| label.role == role);
+    let Some(started) = labels(Role::Started).next().map(|label| label.location) else {
+        return false;
+    };
+    let funcs = &cx.index.package(cx.package).funcs;
+    let starter = funcs.iter().filter(|func| func.file == started.file).find_map(|func| {
+        let file: &File = cx.index.file_of(func.id);
+        let within = |label: Location, span: Span| {
+            let Location { file, span: label } = label;
+            file == func.file && span.start <= label.start && label.end <= span.end
+        };
+        let declared = file.decl(func.decl).span;
+        let waits = || labels(Role::Stuck).any(|label| within(label.location, declared));
+        if !within(started, declared) || waits() {
+            return None;
+        }
+        let is_start = |node: &Node| match *node {
+            Node::Stmt(stmt) => {
+                let stmt = file.stmt(stmt);
+                matches!(stmt.kind, StmtKind::Go(_)) && within(started, stmt.span)
+            }
+            _ => false,
+        };
+        let go = file.descendants(Node::Decl(func.decl)).filter(is_start).last()?;
+        Some((func.id, go))
+    });
+    starter.is_some_and(|(func, go)| is_once(cx, func, go))
+}
+
 /// Whether a method may be what a call through an interface runs.
 fn may_run(index: &Index<'_>, method: &Func, interface: &Type) -> bool {
     let Some(owner) = method.receiver.and_then(|receiver| receiver.ty) else { return false };
@@ -224,16 +364,16 @@ fn may_run(index: &Index<'_>, method: &Func, interface: &Type) -> bool {
     index.implements(&ty.pointer(), interface) == Some(true)
 }
 
-/// Where a call stands in a loop that goes on as long as there is something to do: one without an
+/// Where something stands in a loop that goes on as long as there is something to do: one without an
 /// end in sight, or over a channel; or in a function literal that answers requests.
-fn repeats(cx: &PackageCx<'_>, caller: FuncId, call: ExprId) -> Option<Location> {
+fn repeats(cx: &PackageCx<'_>, caller: FuncId, node: Node) -> Option<Location> {
     let func = cx.index.func(caller);
     let file: &File = cx.index.file_of(caller);
     let info = cx.index.body(caller);
     let parents: Parents = file.parents(Node::Decl(func.decl));
-    let around = parents.around(Node::Expr(call)).find(|&around| match around {
+    let around = parents.around(node).find(|&around| match around {
         Node::Stmt(stmt) => match file.stmt(stmt).kind {
-            StmtKind::For { post: None, .. } => !leaves(file, &parents, call, around),
+            StmtKind::For { post: None, .. } => !leaves(file, &parents, node, around),
             StmtKind::Range { subject, .. } => {
                 matches!(cx.index.underlying(info.type_of(subject)), Type::Chan(..))
             }
@@ -260,9 +400,9 @@ fn repeats(cx: &PackageCx<'_>, caller: FuncId, call: ExprId) -> Option<Location>
     Some(Location { file: func.file, span })
 }
 
-/// Whether the turn of a loop that makes a call ends with the loop: the call is part of a `return`.
-fn leaves(file: &File, parents: &Parents, call: ExprId, around: Node) -> bool {
-    let inner = parents.around(Node::Expr(call)).take_while(|&node| node != around);
+/// Whether the turn of a loop that comes to something ends with the loop: it is part of a `return`.
+fn leaves(file: &File, parents: &Parents, node: Node, around: Node) -> bool {
+    let inner = parents.around(node).take_while(|&node| node != around);
     inner.into_iter().any(|node| match node {
         Node::Stmt(stmt) => matches!(file.stmt(stmt).kind, StmtKind::Return(_)),
         _ => false,

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Entry, Facts, Resource, Shape, TypeExpr};
+use crate::catalog::{Entry, Facts, Resource, Shape, Testing, TypeExpr};
 use crate::flow::{Cfg, StepId};
 use crate::index::{
     BodyInfo, Callee, Def, FuncId, Index, LocalId, LocalKind, Package, QualifiedName, Type,
@@ -71,10 +71,17 @@ pub fn may_start_goroutines(cx: &FunctionCx<'_>) -> bool {
 pub fn is_beside_tests(cx: &FunctionCx<'_>) -> bool {
     cx.index().is_in_test_file(cx.func)
         || cx.file().imports.iter().any(|import| import.path.as_str() == "testing")
+        || is_written_as_test(cx.index(), cx.file())
 }
 
-/// Whether a function belongs to tests, or to what helps them: its file is a test's, or imports
-/// `testing` and not for a few of its functions alone.
+/// Whether a file imports what tests are written with, other than `testing`.
+fn is_written_as_test(index: &Index<'_>, file: &File) -> bool {
+    let is_for_tests = |path: &str| index.catalog().package(path).of::<Testing>().next().is_some();
+    file.imports.iter().any(|import| is_for_tests(import.path.as_str()))
+}
+
+/// Whether a function belongs to tests, or to what helps them: its file is a test's, or imports what
+/// tests are written with, `testing` not for a few of its functions alone.
 pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
     if index.is_in_test_file(func) {
         return true;
@@ -86,9 +93,12 @@ pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
     })
 }
 
-/// Whether a file imports `testing`, and not for a few of its functions alone. `head` is what of it is
+/// Whether a file imports what tests are written with, `testing` not for a few of its functions alone. `head` is what of it is
 /// there where its functions are parsed one by one.
 fn helps_tests(index: &Index<'_>, package: &Package, id: FileId, head: &File) -> bool {
+    if is_written_as_test(index, head) {
+        return true;
+    }
     let Some(import) = head.imports.iter().find(|import| import.path.as_str() == "testing") else {
         return false;
     };
@@ -307,6 +317,14 @@ impl<'a> Scene<'a> {
     pub fn go_of(&self, call: ExprId) -> Option<StmtId> {
         let Some(Node::Stmt(stmt)) = self.parent(Node::Expr(call)) else { return None };
         matches!(self.file.stmt(stmt).kind, StmtKind::Go(_)).then_some(stmt)
+    }
+
+    /// The `go` statement that starts a literal where it stands.
+    pub fn go_around(&self, literal: ExprId) -> Option<StmtId> {
+        match self.parent(Node::Expr(literal)) {
+            Some(Node::Expr(call)) => self.go_of(call),
+            _ => None,
+        }
     }
 
     /// The receiver, if the function is a method that names it.

@@ -89,6 +89,17 @@ struct Quiet {
     exploration: Arc<Exploration>,
 }
 
+/// Whether what a rule tells of does no more than stay, as long as it is one.
+pub fn only_stays(rule: &str) -> bool {
+    matches!(
+        rule,
+        "range-never-closed"
+            | "receive-without-sender"
+            | "select-never-ready"
+            | "send-without-receiver"
+    )
+}
+
 impl<'a> Explorer<'a> {
     /// Compiles the functions of a package.
     pub fn new(

@@ -102,7 +102,7 @@ fn stops(held: &Held<'_>) -> bool {
 /// fired.
 fn replaced(cx: &FunctionCx<'_>, read: &Read<'_>, held: &Held<'_>) -> Option<Finding> {
     let function = &read.function;
-    let lost = held::lost(cx, read, held, &|_| false, &|_, _| false);
+    let lost = held::lost(cx, read, held, &|_| false, &|_| false);
     lost.iter().find(|lost| lost.way == Way::Again)?;
     let (call, name) = (held.span(function), held.name.as_deref()?);
     let message =
@@ -135,7 +135,7 @@ fn not_stopped(
     goes_on: &str,
 ) -> Option<Finding> {
     let function = &read.function;
-    let mut lost = held::lost(cx, read, held, &|_| false, &|_, _| false);
+    let mut lost = held::lost(cx, read, held, &|_| false, &|_| false);
     let harm = if goes_on == "runs" { late::harm(read, held, &lost) } else { None };
     if let Some(harm) = &harm {
         lost.swap(0, harm.lost);

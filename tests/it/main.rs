@@ -20,6 +20,7 @@ mod hostile;
 mod index;
 mod layering;
 mod lsp;
+mod once;
 mod oracle;
 mod oracle_ast;
 mod output;

@@ -10,17 +10,18 @@ use std::cell::OnceCell;
 
 use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
+use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Basic, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, Way, condition, locals_in};
+use crate::rules::evidence::confidence_of_made;
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{
     Channel, Deed, MANY, Made, Volume, body_of, loops_around, made_channels, mentions_any,
     received_from,
 };
 use crate::rules::evidence::{ends_process, first_line};
-use crate::rules::scene::{Scene, is_beside_tests};
+use crate::rules::scene::Scene;
 use crate::source::{Location, Span};
 use crate::summary::{At, BodyId};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
@@ -560,13 +561,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             "nobody is left to receive from `{name}` ({room}) when {owner} {leaves} {left_over}"
         );
         let mut finding = cx.package.finding(primary, "stays here", message);
-        // A program's own functions mostly end with the process.
-        let package = cx.index().package(cx.package.package).name;
-        let brief = package.as_str() == "main" && self.channel.owner == BodyId::OWN;
-        finding.confidence = match is_beside_tests(&scene.cx) || brief {
-            true => Confidence::Low,
-            false => Confidence::Medium,
-        };
+        finding.confidence = confidence_of_made(scene, Node::Expr(self.made.make));
         finding.defect = cx.location(make);
         let label =
             |location: Location, role: Role, message: String| Label { location, role, message };

@@ -13,7 +13,7 @@ use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::holds_lock;
 use crate::rules::evidence::traffic::{after_recover, loops_around};
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
 use crate::source::Span;
@@ -379,7 +379,7 @@ fn tell(groups: &Groups<'_>, send: &Op, receive: &Op, exit: &Exits) -> Finding {
     );
     let span = first_line(scene, send.span(scene));
     let mut finding = scene.cx.finding(span, "stays here", message);
-    finding.confidence = confidence(scene);
+    finding.confidence = confidence_at(scene, send.node);
     finding.labels.push(Label {
         location: consumer.cx.location(first_line(consumer, receive.span(consumer))),
         role: Role::Context,

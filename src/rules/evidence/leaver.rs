@@ -18,7 +18,7 @@ use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::reaches_without;
 use crate::rules::evidence::traffic::{after_recover, loops_around};
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence_at, confidence_of_made, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::Span;
@@ -120,7 +120,7 @@ impl<'g, 'a> Left<'g, 'a> {
         );
         let mut finding =
             scene.cx.finding(scene.span(make.node), "made without room for the answer", message);
-        finding.confidence = confidence(scene);
+        finding.confidence = confidence_of_made(scene, make.node);
         self.label_arm(&mut finding, make.scene, &arm);
         self.label_send(&mut finding, send);
         finding.why = format!(
@@ -256,7 +256,7 @@ impl<'g, 'a> Left<'g, 'a> {
         );
         let mut finding =
             scene.cx.finding(first_line(scene, send.span(scene)), "stays here", message);
-        finding.confidence = confidence(scene);
+        finding.confidence = confidence_at(scene, send.node);
         if let [make] = self.makes[..] {
             let maker = &self.groups.scenes[make.scene];
             finding.labels.push(Label {

@@ -12,7 +12,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, Recipient};
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::sibling::{guard, is_candidate, is_last_word};
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId};
 
@@ -90,7 +90,7 @@ fn tell(groups: &Groups<'_>, bare: &Op, recipient: Recipient, witness: Guarded<'
         "this send on `{name}` waits for ever once `{to}` has stopped receiving: others that give it a channel give up at `<-{end}`"
     );
     let mut finding = cx.finding(first_line(scene, bare.span(scene)), "stays here", message);
-    finding.confidence = confidence(scene);
+    finding.confidence = confidence_at(scene, bare.node);
     finding.labels.push(Label {
         location: other.cx.location(first_line(other, guarded.span(other))),
         role: Role::Context,

@@ -11,7 +11,7 @@ use crate::index::{Builtin, Callee, Type};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, stays_ready};
 use crate::rules::evidence::traffic::{after_recover, loops_around};
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -230,7 +230,7 @@ fn tell(
         "this send on `{name}` waits for ever once the receiver has left, where its sibling gives up at `<-{end}`"
     );
     let mut finding = cx.finding(first_line(scene, bare.span(scene)), "stays here", message);
-    finding.confidence = confidence(scene);
+    finding.confidence = confidence_at(scene, bare.node);
     let make = group.ops.iter().find(|op| matches!(op.act, Act::Make(_)));
     if let Some(make) = make.filter(|make| make.scene == bare.scene) {
         finding.labels.push(Label {

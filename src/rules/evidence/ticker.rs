@@ -9,7 +9,7 @@ use crate::flow::Cfg;
 use crate::index::{Def, LocalId};
 use crate::rules::PackageCx;
 use crate::rules::evidence::traffic::goes_on;
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::source::{Location, Span};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
@@ -126,7 +126,7 @@ fn tell(scene: &Scene<'_>, stmt: StmtId, base: ExprId, stop: Location, ranges: b
         "this loop waits for ever once `{name}` is stopped: `Stop` does not close its channel"
     );
     let mut finding = scene.cx.finding(span, "stays here", message);
-    finding.confidence = confidence(scene);
+    finding.confidence = confidence_at(scene, Node::Stmt(stmt));
     finding.labels.push(Label {
         location: stop,
         role: Role::Left,

@@ -5,13 +5,14 @@
 //! on another it does not. Who closes in a `defer`, in a goroutine or in a function that is given
 //! the channel is understood, and then nothing is said.
 
-use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::evidence::confidence_of_made;
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{Channel, Deed, Made, made_channels, received_from};
 use crate::rules::evidence::{ends_process, first_line};
-use crate::rules::scene::{Scene, holds_any, is_beside_tests};
+use crate::rules::scene::{Scene, holds_any};
 use crate::source::Span;
 use crate::summary::{At, BodyId};
 use crate::syntax::{ExprKind, Node};
@@ -166,8 +167,7 @@ fn tell(
         ),
     };
     let mut finding = cx.finding(receiver.waits, "nobody closes it any more", message);
-    finding.confidence =
-        if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::Medium };
+    finding.confidence = confidence_of_made(scene, Node::Expr(made.make));
     finding.defect = cx.location(make);
     let note = |span: Span, role: Role, message: String| Label {
         location: cx.location(span),

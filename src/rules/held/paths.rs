@@ -41,15 +41,24 @@ pub enum Way {
     Replaced,
 }
 
+/// What a path was decided by.
+#[derive(Clone, Copy)]
+pub enum Test {
+    /// A condition has this value.
+    Is(ExprId, bool),
+    /// The two are equal: the tag of a `switch`, and a value of the clause that is taken.
+    Equal(ExprId, ExprId),
+}
+
 /// The places where a thing is lost, the first in the text first. `harmless` says of an act on a
-/// part of the result that it tells nobody of the thing; `absent` of a condition and its value that
+/// part of the result that it tells nobody of the thing; `absent` of what a path was decided by that
 /// there is no thing then.
 pub fn lost(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
     held: &Held<'_>,
     harmless: &dyn Fn(&Effect) -> bool,
-    absent: &dyn Fn(ExprId, bool) -> bool,
+    absent: &dyn Fn(Test) -> bool,
 ) -> Vec<Lost> {
     let Some(settled) = settled(cx, read, held, harmless, false) else { return Vec::new() };
     search(read, held, settled, absent)
@@ -58,14 +67,14 @@ pub fn lost(
 /// As [`lost`], also of a thing that becomes a part of what this function makes for itself alone.
 pub fn let_go(cx: &FunctionCx<'_>, read: &Read<'_>, held: &Held<'_>) -> Vec<Lost> {
     let Some(settled) = settled(cx, read, held, &|_| false, true) else { return Vec::new() };
-    search(read, held, settled, &|_, _| false)
+    search(read, held, settled, &|_| false)
 }
 
 fn search(
     read: &Read<'_>,
     held: &Held<'_>,
     (settled, aliases): (FxHashSet<StepId>, Vec<Place>),
-    absent: &dyn Fn(ExprId, bool) -> bool,
+    absent: &dyn Fn(Test) -> bool,
 ) -> Vec<Lost> {
     let function = &read.function;
     let cfg = &function.body(held.at.body).cfg;
@@ -377,7 +386,7 @@ struct Walking<'w, 'a> {
     replaced: FxHashSet<StepId>,
     known: FxHashMap<Condition, bool>,
     readers: Vec<ExprId>,
-    absent: &'w dyn Fn(ExprId, bool) -> bool,
+    absent: &'w dyn Fn(Test) -> bool,
 }
 
 impl Walk for Walking<'_, '_> {
@@ -402,7 +411,10 @@ impl Walk for Walking<'_, '_> {
         let goes_on = match edge.kind {
             EdgeKind::True(condition) => holds(condition, true),
             EdgeKind::False(condition) => holds(condition, false),
-            EdgeKind::Case(stmt, _) | EdgeKind::NoCase(stmt) => !self.switches_on_result(stmt),
+            EdgeKind::Case(stmt, clause) => {
+                !self.switches_on_result(stmt) && !self.is_absent_in(stmt, clause)
+            }
+            EdgeKind::NoCase(stmt) => !self.switches_on_result(stmt),
             _ => true,
         };
         goes_on.then(|| flags.clone())
@@ -457,7 +469,7 @@ impl Walking<'_, '_> {
             return false;
         }
         let condition = file.unparen(condition);
-        if (self.absent)(condition, value) {
+        if (self.absent)(Test::Is(condition, value)) {
             return false;
         }
         match file.expr(condition).kind {
@@ -529,6 +541,18 @@ impl Walking<'_, '_> {
                     && self.part_in(condition, expr) == Some(Part::Other)
             }
             _ => false,
+        })
+    }
+
+    /// Whether each value of a clause of a `switch` says that there is no thing.
+    fn is_absent_in(&self, stmt: StmtId, clause: u32) -> bool {
+        let StmtKind::Switch { tag: Some(tag), ref cases, .. } = self.function.file.stmt(stmt).kind
+        else {
+            return false;
+        };
+        let values = cases.get(clause as usize).and_then(|clause| clause.values.as_deref());
+        values.is_some_and(|values| {
+            values.iter().all(|&value| (self.absent)(Test::Equal(tag, value)))
         })
     }
 

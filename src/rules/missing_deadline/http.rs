@@ -10,6 +10,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
 use crate::index::Type;
 use crate::rules::FunctionCx;
+use crate::rules::bound;
 use crate::rules::recurrence::{self, Runs};
 use crate::source::{FileId, Location};
 use crate::summary::{At, Function, Place, Read, Root, facts};
@@ -55,8 +56,10 @@ fn sent(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Sent> {
     let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
         return None;
     };
-    let bound = fact.timeout.as_ref()?;
-    let (Base::Receiver, Some(field)) = (bound.base, bound.field.as_deref()) else { return None };
+    let timeout = fact.timeout.as_ref()?;
+    let (Base::Receiver, Some(field)) = (timeout.base, timeout.field.as_deref()) else {
+        return None;
+    };
     let ExprKind::Selector { base, .. } = function.file.expr(function.file.unparen(callee)).kind
     else {
         return None;
@@ -68,6 +71,10 @@ fn sent(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Sent> {
         }
         Some(_) => return None,
     };
+    let may_bound = |name: &str| name == field || name == "Transport";
+    if bound::is_assigned_before(function, call, base, &may_bound) {
+        return None;
+    }
     let client = unbounded_client(cx, function, at, base, field)?;
     Some(Sent { call, request, client })
 }

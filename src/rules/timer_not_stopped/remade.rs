@@ -83,7 +83,12 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
         false => format!("the timer of `{call}` stays when another case ends this loop"),
     };
     let mut finding = cx.finding(held.span(function), "stays until it fires", message);
-    finding.confidence = finding.confidence.min(Confidence::Medium);
+    let adds_up = || matches!(recurrence::runs(&cx.package, cx.func), Runs::Again(..));
+    finding.confidence = match again || adds_up() {
+        true => finding.confidence.min(Confidence::Medium),
+        // One timer for each time that the loop ends.
+        false => Confidence::Low,
+    };
     finding.labels.push(Label {
         location: cx.location(file.stmt(select).span),
         role: Role::Left,

@@ -16,15 +16,30 @@ pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixe
     let Some(blocking) = known.in_force::<Blocking>(cx.versions()) else {
         return has_timeout(cx, function, call);
     };
-    let is_bound =
-        blocking.timeout.as_ref().is_some_and(|place| is_given(cx, function, call, place, fixed));
-    is_bound
+    is_timed(cx, function, call, blocking, fixed)
         || blocking.short
         || is_own_address(function, call)
         || !blocking.bounded_by.is_empty()
             && is_bounded_before(function, call, &blocking.bounded_by)
         || !blocking.near.is_empty() && is_near(function, call, &blocking.near)
         || matches!(blocking.wait, Wait::Net | Wait::Http) && is_loopback(function, call)
+}
+
+/// Whether what a call leaves to be read ends by itself: it is made with a bound on the time, whichever.
+pub fn is_in_time(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    let blocking = known.in_force::<Blocking>(cx.versions());
+    blocking.is_some_and(|blocking| is_timed(cx, function, call, blocking, false))
+}
+
+fn is_timed(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+    blocking: &Blocking,
+    fixed: bool,
+) -> bool {
+    blocking.timeout.as_ref().is_some_and(|place| is_given(cx, function, call, place, fixed))
 }
 
 /// Whether an argument, or what it is put together from, is a text that begins with an address of this
@@ -137,7 +152,7 @@ fn has_field(
 }
 
 /// Whether a field of a variable is assigned above a call.
-fn is_assigned_before(
+pub fn is_assigned_before(
     function: &Function<'_>,
     call: ExprId,
     operand: ExprId,
