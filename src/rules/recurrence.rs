@@ -131,6 +131,16 @@ struct Uses {
     unknown: bool,
 }
 
+impl Uses {
+    /// It is named where it is not called, by a command or by who is not known.
+    fn named(&mut self, by_command: bool) {
+        match by_command {
+            true => self.by_command = true,
+            false => self.unknown = true,
+        }
+    }
+}
+
 struct Call {
     caller: FuncId,
     call: ExprId,
@@ -187,10 +197,7 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, uses: 
             if cx.index.func_named(info, expr) != Some(func.id) {
                 continue;
             }
-            match is_of_command(cx, info, file, &parents, node) {
-                true => uses.by_command = true,
-                false => uses.unknown = true,
-            }
+            uses.named(is_of_command(cx, info, file, &parents, node));
         }
     }
 }
@@ -235,14 +242,11 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
                 }
             }
             ExprKind::Ident(name) | ExprKind::Selector { name: Ident { name, .. }, .. }
-                if name == func.name && !callees.contains(&expr) =>
+                if name == func.name
+                    && !callees.contains(&expr)
+                    && cx.index.func_named(info, expr) == Some(func.id) =>
             {
-                if cx.index.func_named(info, expr) == Some(func.id) {
-                    match is_of_command(node) {
-                        true => uses.by_command = true,
-                        false => uses.unknown = true,
-                    }
-                }
+                uses.named(is_of_command(node));
             }
             _ => {}
         }
