@@ -26,7 +26,7 @@ mod universe;
 use std::sync::{Arc, OnceLock};
 
 use crate::catalog::Catalog;
-use crate::project::{Importer, PackageId, Snapshot};
+use crate::project::{Importer, PackageId, Snapshot, Tests};
 use crate::source::FileId;
 use crate::syntax::{File, LazyFile, Symbol};
 
@@ -191,6 +191,11 @@ impl<'s> Index<'s> {
     /// A declaration of package level.
     pub fn object(&self, id: ObjectId) -> &Object {
         &self.package(id.package).objects[id.index as usize]
+    }
+
+    /// Whether a package of the run is there with its tests, beside itself without them.
+    pub fn is_with_tests(&self, package: PackageId) -> bool {
+        self.snapshot.package(package).view.tests != Tests::None
     }
 
     /// Whether a function is declared in a file whose name ends in `_test.go`.

@@ -2,11 +2,12 @@
 //! of. A rule that speaks of the end of a context which was given asks here whether there is one.
 
 use crate::catalog::{Base, Context, ContextRole, TypeRole, TypeRoles};
-use crate::index::Type;
+use crate::flow::Step;
+use crate::index::{Callee, FuncId, Type};
 use crate::rules::scene::serves_tests;
 use crate::rules::{FunctionCx, PackageCx, recurrence};
-use crate::summary::{At, ContextRoot, Function, Place, Root, facts, named, operand};
-use crate::syntax::{ExprId, ExprKind, Symbol};
+use crate::summary::{At, BodyId, ContextRoot, Function, Place, Root, facts, named, operand};
+use crate::syntax::{ExprId, ExprKind, StmtKind, Symbol};
 
 /// How many callers are followed to the one that makes the context.
 const MAX_CALLERS: u32 = 4;
@@ -46,12 +47,44 @@ fn is_ended_by_callers(cx: &FunctionCx<'_>, index: u32, depth: u32, own: bool) -
 
 /// Whether a context is made where it stands with an end of its own: a deadline, a signal, or a cancel
 /// function; or by something out of sight.
-fn ends_itself(cx: &FunctionCx<'_>, function: &Function<'_>, (at, context): (At, ExprId)) -> bool {
+fn ends_itself(cx: &FunctionCx<'_>, function: &Function<'_>, context: (At, ExprId)) -> bool {
+    is_made_to_end(cx, function, context, MAX_DERIVATIONS)
+}
+
+fn is_made_to_end(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    (at, context): (At, ExprId),
+    depth: u32,
+) -> bool {
     let origin = cx.summaries().context(function, at, context);
     origin.derivations.iter().any(|&call| {
-        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        let callee = function.info.callee(call);
+        let known = facts(cx.catalog(), function.index, callee);
         let mut contexts = known.all_in_force::<Context>(cx.versions()).peekable();
-        contexts.peek().is_none() || contexts.any(|fact| fact.deadline || fact.cancel.is_some())
+        match (contexts.peek(), callee) {
+            (Some(_), _) => contexts.any(|fact| fact.deadline || fact.cancel.is_some()),
+            (None, &Callee::Func(func)) => gives_ended(cx, func, depth),
+            (None, _) => true,
+        }
+    })
+}
+
+/// Whether a function may give a context that it made to end.
+fn gives_ended(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> bool {
+    let (Some(read), Some(depth)) = (cx.summaries().read(func), depth.checked_sub(1)) else {
+        return true;
+    };
+    let package = PackageCx { package: func.package, ..cx.package };
+    let (cx, function) = (FunctionCx { package, func }, &read.function);
+    let cfg = &function.body(BodyId::OWN).cfg;
+    cfg.steps().any(|step| {
+        let Step::Return(stmt) = cfg.step(step) else { return false };
+        let StmtKind::Return(values) = &function.file.stmt(stmt).kind else { return false };
+        let at = At { body: BodyId::OWN, step };
+        let mut given = values.iter().filter(|&&value| function.info.type_of(value).is_context());
+        // A `return` of a function that names its results.
+        values.is_empty() || given.any(|&value| is_made_to_end(&cx, function, (at, value), depth))
     })
 }
 

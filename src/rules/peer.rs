@@ -84,7 +84,9 @@ pub fn waits_for_one_answer(cx: &FunctionCx<'_>, function: &Function<'_>, call: 
     }
     match callee {
         Callee::Func(func) => forwards(cx, *func),
-        Callee::InterfaceMethod(selection) => is_remote(&selection.owner) && fails(&selection.ty),
+        Callee::InterfaceMethod(selection) => {
+            is_remote(&selection.owner) && fails(&selection.ty) && !gives_stream(cx, &selection.ty)
+        }
         Callee::External(name) => name.receiver.is_some() && may_fail(function, call),
         Callee::Unknown { .. } => is_method(function, call) && may_fail(function, call),
         _ => false,
@@ -115,6 +117,20 @@ fn is_remote(owner: &Type) -> bool {
     let Some(named) = owner.named() else { return false };
     let name = named.qualified().name.as_str();
     ["Client", "Service", "Interface", "API", "Lock"].iter().any(|end| name.ends_with(end))
+}
+
+/// How what a stream brings is received.
+const RECEIVES: [&str; 3] = ["Recv", "RecvMsg", "CloseAndRecv"];
+
+/// Whether a result is an interface that is received from: a stream, which is meant to stay open.
+fn gives_stream(cx: &FunctionCx<'_>, signature: &Type) -> bool {
+    let Type::Func(signature) = signature else { return false };
+    signature.results.iter().any(|result| match cx.index().underlying(result) {
+        Type::Interface(interface) => {
+            interface.methods.iter().any(|method| RECEIVES.contains(&method.name.as_str()))
+        }
+        _ => false,
+    })
 }
 
 fn fails(signature: &Type) -> bool {

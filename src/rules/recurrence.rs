@@ -159,7 +159,9 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
     let name = func.name.as_str();
     let own = func.id.package;
     for package in cx.packages_with(func.name) {
-        if package != own && !sees(cx.index, package, own) && func.receiver.is_none() {
+        // With tests a package is there twice, and its functions call nobody else there.
+        let is_other = package != own;
+        if is_other && (cx.index.is_with_tests(package) || !may_use(cx.index, package, func)) {
             continue;
         }
         for caller in &cx.index.package(package).funcs {
@@ -202,8 +204,9 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, uses: 
     }
 }
 
-fn sees(index: &Index<'_>, package: PackageId, own: PackageId) -> bool {
-    index.imports_in_run(package).contains(&own)
+/// Whether a package may call a function of another: a method may be called through an interface.
+fn may_use(index: &Index<'_>, package: PackageId, func: &Func) -> bool {
+    func.receiver.is_some() || index.imports_in_run(package).contains(&func.id.package)
 }
 
 fn holds(text: &[u8], name: &[u8]) -> bool {
