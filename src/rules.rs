@@ -38,6 +38,7 @@ pub mod held;
 mod helper_outlives;
 mod lifecycle_not_ended;
 mod live_header_exposed;
+mod makers;
 pub mod memo;
 pub mod mend;
 mod missing_deadline;

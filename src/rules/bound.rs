@@ -242,7 +242,7 @@ fn kept_in_package(package: &Package) -> Kept {
 }
 
 /// What a node stores, and under which names.
-fn kept_by(file: &File, node: Node) -> impl Iterator<Item = (Symbol, ExprId)> {
+pub fn kept_by(file: &File, node: Node) -> impl Iterator<Item = (Symbol, ExprId)> {
     let mut kept: Vec<(Symbol, ExprId)> = Vec::new();
     match node {
         Node::Stmt(stmt) => {

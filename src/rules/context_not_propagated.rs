@@ -19,6 +19,7 @@ use crate::catalog::{Base, Blocking, Context, ContextRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::index::{LocalKind, Type};
 use crate::rules::held::runs_process;
+use crate::rules::makers;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{Location, Span};
@@ -44,6 +45,9 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     }
     for fresh in fresh {
         let Some(finding) = check_fresh(cx, &read, &fresh) else { continue };
+        if makers::never_waits(cx, &read.function, fresh.call) {
+            continue;
+        }
         // A parameter that is missing is one fault, however many contexts are made in its place.
         let same = |other: &&mut Finding| other.defect == finding.defect;
         match findings.iter_mut().find(same) {

@@ -11,6 +11,7 @@ use crate::flow::Step;
 use crate::index::Type;
 use crate::rules::FunctionCx;
 use crate::rules::bound;
+use crate::rules::makers::step_around;
 use crate::rules::recurrence::{self, Runs};
 use crate::source::{FileId, Location};
 use crate::summary::{At, Function, Place, Read, Root, facts};
@@ -188,23 +189,6 @@ fn literal_of(cx: &FunctionCx<'_>, at: Option<At>, value: ExprId) -> Option<Expr
         Place { root: Root::Made(literal), path } if path.is_empty() => Some(*literal),
         _ => None,
     }
-}
-
-/// The step that an expression is part of.
-fn step_around(function: &Function<'_>, expr: ExprId) -> Option<At> {
-    let root = Node::Decl(function.index.func(function.id).decl);
-    let parents = function.file.parents(root);
-    std::iter::once(Node::Expr(expr)).chain(parents.around(Node::Expr(expr))).find_map(|node| {
-        function.bodies().find_map(|body| {
-            let cfg = &function.body(body).cfg;
-            let step = match node {
-                Node::Expr(expr) => cfg.step_of_expr(expr),
-                Node::Stmt(stmt) => cfg.step_of_stmt(stmt),
-                Node::Decl(_) => None,
-            };
-            step.map(|step| At { body, step })
-        })
-    })
 }
 
 fn plain_literal(file: &File, value: ExprId) -> Option<ExprId> {
