@@ -528,6 +528,7 @@ impl Extractor<'_, '_> {
             {
                 self.run_literal(at, literal, None, Mode::Later, false);
             }
+            open.extend(self.collections(at, &place).map(|place| (place, false)));
             if matches!(act, Act::Touched(..) | Act::Captured | Act::Passed)
                 && !copied.contains(&place)
                 && let Some(original) = self.original(&place)
@@ -537,6 +538,25 @@ impl Extractor<'_, '_> {
                 copied.push(place);
             }
         }
+    }
+
+    /// What a function was given of which a place is an element: what is done to it is done to one of those
+    /// that the caller gave.
+    fn collections(&self, at: At, place: &Place) -> impl Iterator<Item = Place> {
+        let path = place.path.clone();
+        let subject = match place.root {
+            Root::Element(stmt) => match self.function.file.stmt(stmt).kind {
+                StmtKind::Range { subject, .. } => Some(subject),
+                _ => None,
+            },
+            _ => None,
+        };
+        let places = subject.map(|subject| self.function.places(at, subject)).unwrap_or_default();
+        let given = |place: &Place| matches!(place.root, Root::Param(_)) && place.path.is_empty();
+        places.list.into_iter().filter(given).map(move |mut place| {
+            place.path.extend(&path);
+            place
+        })
     }
 
     fn literals(&self, places: &Places, path: &[Symbol]) -> Vec<ExprId> {
