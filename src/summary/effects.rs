@@ -543,7 +543,7 @@ impl Extractor<'_, '_> {
     /// What a function was given of which a place is an element: what is done to it is done to one of those
     /// that the caller gave.
     fn collections(&self, at: At, place: &Place) -> impl Iterator<Item = Place> {
-        let path = place.path.clone();
+        let path = place.path;
         let subject = match place.root {
             Root::Element(stmt) => match self.function.file.stmt(stmt).kind {
                 StmtKind::Range { subject, .. } => Some(subject),
