@@ -81,10 +81,11 @@ impl Run<'_> {
             registry().iter().filter(chosen).map(move |entry| (entry.rule.check, cx(entry)))
         };
         // Otherwise the first check of the package as a whole would read them one after the other.
-        let exploring = selected()
-            .find(|(check, _)| matches!(check, Check::Exploration(Some(_))))
-            .map(|(_, cx)| cx);
-        let evidence = exploring.and_then(|cx| guard::run(|| cx.read_first()).ok());
+        let with = |is_wanted: fn(&Check) -> bool| {
+            selected().find(|(check, _)| is_wanted(check)).map(|(_, cx)| cx)
+        };
+        let evidence = with(|check| matches!(check, Check::Exploration(Some(_))))
+            .and_then(|cx| guard::run(|| cx.read_first()).ok());
         evidence.unwrap_or_default().into_par_iter().for_each(|func| {
             // A panic is told where a check meets it.
             let _ = guard::run(|| {
@@ -122,6 +123,7 @@ impl Run<'_> {
         let (answers, (explored, to_keep)) = rayon::join(answer, explore);
         let of_answer = |everywhere: bool| move |answer| (everywhere, answer);
         let answers = answers.into_iter().map(of_answer(false));
+        let exploring = with(|check| matches!(check, Check::Exploration(_)));
         let mut all = Answers { explored: to_keep, ..Answers::default() };
         let mut found: Vec<(bool, Finding)> = Vec::new();
         let mut told: BTreeMap<(&str, Location), usize> = BTreeMap::new();

@@ -93,8 +93,8 @@ pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
     })
 }
 
-/// Whether a file imports what tests are written with, `testing` not for a few of its functions alone. `head` is what of it is
-/// there where its functions are parsed one by one.
+/// Whether a file imports what tests are written with, `testing` not for a few of its functions alone.
+/// `head` is what of it is there where its functions are parsed one by one.
 fn helps_tests(index: &Index<'_>, package: &Package, id: FileId, head: &File) -> bool {
     if is_written_as_test(index, head) {
         return true;
