@@ -341,12 +341,6 @@ fn thrown(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> Finding 
     finding.why = why(function, made);
     finding.help = "keep it and `defer` its call".to_owned();
     finding.defect = cx.location(function.file.expr(made.call).span);
-    // What is left is a timer, until it fires.
-    let parent = function.args(made.call).first();
-    let is_alone = |&parent: &ExprId| cx.summaries().context(function, made.at, parent).is_fresh();
-    if made.deadline && parent.is_some_and(is_alone) {
-        finding.confidence = Confidence::Low;
-    }
     finding
 }
 
