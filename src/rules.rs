@@ -46,7 +46,7 @@ pub mod page;
 mod part_not_ended;
 mod peer;
 mod pipe_end_not_closed;
-pub mod recurrence;
+mod recurrence;
 mod request_context_escapes;
 mod request_shared_after_handoff;
 pub mod scene;
@@ -66,12 +66,12 @@ mod watch_not_drained;
 mod watch_not_stopped;
 mod writer_outlives_handler;
 
-use crate::catalog::{Catalog, Versions};
+use crate::catalog::{Catalog, TypeRole, TypeRoles, Versions};
 use crate::diagnostic::Finding;
-use crate::index::{BodyInfo, Callee, Func, FuncId, Index};
+use crate::index::{BodyInfo, Callee, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::source::{Location, Span};
-use crate::summary::Summaries;
+use crate::summary::{self, Summaries};
 use crate::syntax::{ExprKind, File, Node, Symbol};
 use evidence::Evidence;
 use memo::{Memo, Uses};
@@ -220,6 +220,13 @@ impl<'a> PackageCx<'a> {
         let index = self.index;
         let packages = self.summaries.order().iter().copied();
         packages.filter(move |&package| index.mentions(package, word))
+    }
+
+    /// Whether a type, or what it points to, has such a part in what libraries do.
+    pub fn has_role(&self, ty: &Type, role: TypeRole) -> bool {
+        let Some(named) = ty.named() else { return false };
+        let facts = summary::named(self.catalog, named.qualified());
+        facts.in_force::<TypeRoles>(self.versions).is_some_and(|roles| roles.roles.contains(&role))
     }
 
     /// Says that from a function more functions of dependencies are within reach than were read.

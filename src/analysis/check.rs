@@ -10,9 +10,9 @@ use super::{Run, Timings, declared, guard, guarded, internal_error, versions};
 use crate::diagnostic::{Confidence, Finding, Note, NoteKind};
 use crate::index::FuncId;
 use crate::project::Package;
+use crate::rules::mend;
 use crate::rules::stuck::{self, Explorer};
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
-use crate::rules::{mend, recurrence};
 use crate::source::{FileId, Location};
 use crate::syntax::File;
 
@@ -132,13 +132,9 @@ impl Run<'_> {
                 Ok(answered) => {
                     for mut finding in answered {
                         // Asked of the whole run, where what was explored may come from the cache.
-                        let is_left_once = |cx| {
-                            guard::run(|| recurrence::is_left_once(cx, &finding)).unwrap_or(false)
-                        };
-                        if everywhere
-                            && stuck::only_stays(finding.rule)
-                            && exploring.as_ref().is_some_and(is_left_once)
-                        {
+                        let is_left_once =
+                            |cx| guard::run(|| stuck::is_left_once(cx, &finding)).unwrap_or(false);
+                        if everywhere && exploring.as_ref().is_some_and(is_left_once) {
                             finding.confidence = Confidence::Low;
                         }
                         let place = (finding.rule, finding.primary);

@@ -1,7 +1,7 @@
 //! Whether somebody may end a context: who gives it, through the callers of the run, and what that was made
 //! of. A rule that speaks of the end of a context which was given asks here whether there is one.
 
-use crate::catalog::{Base, Context, ContextRole, TypeRole, TypeRoles};
+use crate::catalog::{Base, Context, ContextRole, TypeRole};
 use crate::flow::Step;
 use crate::index::{Callee, FuncId, Type};
 use crate::rules::scene::serves_tests;
@@ -191,21 +191,16 @@ fn is_request_given(
 
 /// Whether this type is a context, or one that a library makes of it.
 pub fn is_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
-    let roles = |name| named(cx.catalog(), name).in_force::<TypeRoles>(cx.versions());
-    ty.is_context()
-        || ty.named().is_some_and(|named| {
-            roles(named.qualified()).is_some_and(|known| known.roles.contains(&TypeRole::Context))
-        })
+    ty.is_context() || cx.package.has_role(ty, TypeRole::Context)
 }
 
 /// Whether this type is a request, and `Context()` the context that it holds.
 pub fn holds_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
     let Some(holder) = ty.named() else { return false };
-    let mut name = holder.qualified();
-    let roles = named(cx.catalog(), name).in_force::<TypeRoles>(cx.versions());
-    if !roles.is_some_and(|known| known.roles.contains(&TypeRole::Request)) {
+    if !cx.package.has_role(ty, TypeRole::Request) {
         return false;
     }
+    let mut name = holder.qualified();
     (name.receiver, name.name) = (Some(holder.name), Symbol::new("Context"));
     named(cx.catalog(), name)
         .all_in_force::<Context>(cx.versions())

@@ -1,7 +1,7 @@
 //! What the rules of group `handoff` share: the goroutine that a function may leave behind, the way
 //! on which it does, and what requests and responses are.
 
-use crate::catalog::{Copying, Depth, Part, Signature, TypeRole, TypeRoles};
+use crate::catalog::{Copying, Depth, Part, Signature, TypeRole};
 use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
 use crate::index::{Def, Local, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
@@ -56,9 +56,7 @@ pub fn is_any_handlers(cx: &FunctionCx<'_>, function: &Function<'_>, callee: Exp
 
 /// Whether a type, or what it points to, has this role in the handling of requests.
 pub fn has_role(cx: &FunctionCx<'_>, ty: &Type, role: TypeRole) -> bool {
-    let Some(named) = ty.named() else { return false };
-    let facts = summary::named(cx.catalog(), named.qualified());
-    facts.in_force::<TypeRoles>(cx.versions()).is_some_and(|roles| roles.roles.contains(&role))
+    cx.package.has_role(ty, role)
 }
 
 /// The way out that needs no goroutine, for the end of a help text, if the module's Go has it.

@@ -5,18 +5,17 @@
 //! for by name in the function's package and in those that import it; calls through an interface
 //! count where the receiver is known to implement it. It never says that anything is wrong.
 
+use std::cell::LazyCell;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use crate::catalog::{TypeRole, TypeRoles};
-use crate::diagnostic::{Finding, Role};
+use crate::catalog::TypeRole;
 use crate::index::{BodyInfo, Callee, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::rules::PackageCx;
 use crate::rules::scene::serves_tests;
 use crate::source::{Location, Span};
-use crate::summary;
 use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtKind};
 
 /// How often a function runs.
@@ -67,7 +66,7 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
             begun.insert(func);
         }
         for Call { caller, call, by_command } in uses.calls {
-            if let Some(location) = repeats(cx, caller, Node::Expr(call)) {
+            if let Some(location) = repeats(cx, caller, &parents_in(cx, caller), Node::Expr(call)) {
                 return Runs::Again(location, "each turn of this loop comes here");
             }
             if by_command {
@@ -110,13 +109,9 @@ fn serves_requests(cx: &PackageCx<'_>, func: &Func) -> Option<Location> {
 
 /// Whether a type is a request, what answers one, or what a framework gives a handler.
 fn is_of_request(cx: &PackageCx<'_>, ty: &Type) -> bool {
-    let Some(named) = ty.named() else { return false };
-    let facts = summary::named(cx.catalog, named.qualified());
-    facts.in_force::<TypeRoles>(cx.versions).is_some_and(|roles| {
-        [TypeRole::ResponseWriter, TypeRole::Request, TypeRole::Pooled]
-            .iter()
-            .any(|role| roles.roles.contains(role))
-    })
+    [TypeRole::ResponseWriter, TypeRole::Request, TypeRole::Pooled]
+        .into_iter()
+        .any(|role| cx.has_role(ty, role))
 }
 
 /// Who uses a function.
@@ -216,7 +211,7 @@ fn holds(text: &[u8], name: &[u8]) -> bool {
 fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
     let file: &File = cx.index.file_of(caller.id);
     let info = cx.index.body(caller.id);
-    let parents = file.parents(Node::Decl(caller.decl));
+    let parents = LazyCell::new(|| file.parents(Node::Decl(caller.decl)));
     let is_of_command = |node: Node| is_of_command(cx, info, file, &parents, node);
     let mut callees: FxHashSet<ExprId> = FxHashSet::default();
     for node in file.descendants(Node::Decl(caller.decl)) {
@@ -290,7 +285,7 @@ fn is_of_command(
                 ExprKind::FuncLit(_) => function = around,
                 ExprKind::CompositeLit { elements, .. } => {
                     let is_given = elements.iter().any(|it| Node::Expr(it.value) == function);
-                    if is_given && is_command(cx, info.type_of(expr)) {
+                    if is_given && cx.has_role(info.type_of(expr), TypeRole::Command) {
                         return true;
                     }
                 }
@@ -300,7 +295,9 @@ fn is_of_command(
                 let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind else { continue };
                 let is_given = right.iter().any(|&value| Node::Expr(value) == function);
                 let of_command = |&left: &ExprId| match file.expr(file.unparen(left)).kind {
-                    ExprKind::Selector { base, .. } => is_command(cx, info.type_of(base)),
+                    ExprKind::Selector { base, .. } => {
+                        cx.has_role(info.type_of(base), TypeRole::Command)
+                    }
                     _ => false,
                 };
                 if is_given && left.iter().any(of_command) {
@@ -313,55 +310,21 @@ fn is_of_command(
     false
 }
 
-fn is_command(cx: &PackageCx<'_>, ty: &Type) -> bool {
-    let Some(named) = ty.named() else { return false };
-    let facts = summary::named(cx.catalog, named.qualified());
-    let roles = facts.in_force::<TypeRoles>(cx.versions);
-    roles.is_some_and(|roles| roles.roles.contains(&TypeRole::Command))
-}
-
 /// Whether what a place in a function leaves behind is left once, and ends with the process.
 pub fn is_once(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
-    if repeats(cx, func, node).is_some() {
+    let file: &File = cx.index.file_of(func);
+    let parents = parents_in(cx, func);
+    if repeats(cx, func, &parents, node).is_some() {
         return false;
     }
-    let file: &File = cx.index.file_of(func);
-    let parents = file.parents(Node::Decl(cx.index.func(func).decl));
     is_of_command(cx, cx.index.body(func), file, &parents, node)
         || !is_kept_for_later(file, &parents, node)
             && matches!(followed(cx, func, true), Runs::Once)
 }
 
-/// Whether what was found by exploring are goroutines that stay, started where that is done once, by who
-/// goes on.
-pub fn is_left_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
-    let labels = |role: Role| finding.labels.iter().filter(move |label| label.role == role);
-    let Some(started) = labels(Role::Started).next().map(|label| label.location) else {
-        return false;
-    };
-    let funcs = &cx.index.package(cx.package).funcs;
-    let starter = funcs.iter().filter(|func| func.file == started.file).find_map(|func| {
-        let file: &File = cx.index.file_of(func.id);
-        let within = |label: Location, span: Span| {
-            let Location { file, span: label } = label;
-            file == func.file && span.start <= label.start && label.end <= span.end
-        };
-        let declared = file.decl(func.decl).span;
-        let waits = || labels(Role::Stuck).any(|label| within(label.location, declared));
-        if !within(started, declared) || waits() {
-            return None;
-        }
-        let is_start = |node: &Node| match *node {
-            Node::Stmt(stmt) => {
-                let stmt = file.stmt(stmt);
-                matches!(stmt.kind, StmtKind::Go(_)) && within(started, stmt.span)
-            }
-            _ => false,
-        };
-        let go = file.descendants(Node::Decl(func.decl)).filter(is_start).last()?;
-        Some((func.id, go))
-    });
-    starter.is_some_and(|(func, go)| is_once(cx, func, go))
+/// What stands around what in a declared function.
+fn parents_in(cx: &PackageCx<'_>, func: FuncId) -> Parents {
+    cx.index.file_of(func).parents(Node::Decl(cx.index.func(func).decl))
 }
 
 /// Whether a method may be what a call through an interface runs.
@@ -373,14 +336,13 @@ fn may_run(index: &Index<'_>, method: &Func, interface: &Type) -> bool {
 
 /// Where something stands in a loop that goes on as long as there is something to do: one without an
 /// end in sight, or over a channel; or in a function literal that answers requests.
-fn repeats(cx: &PackageCx<'_>, caller: FuncId, node: Node) -> Option<Location> {
+fn repeats(cx: &PackageCx<'_>, caller: FuncId, parents: &Parents, node: Node) -> Option<Location> {
     let func = cx.index.func(caller);
     let file: &File = cx.index.file_of(caller);
     let info = cx.index.body(caller);
-    let parents: Parents = file.parents(Node::Decl(func.decl));
     let around = parents.around(node).find(|&around| match around {
         Node::Stmt(stmt) => match file.stmt(stmt).kind {
-            StmtKind::For { post: None, .. } => !leaves(file, &parents, node, around),
+            StmtKind::For { post: None, .. } => !leaves(file, parents, node, around),
             StmtKind::Range { subject, .. } => {
                 matches!(cx.index.underlying(info.type_of(subject)), Type::Chan(..))
             }

@@ -5,6 +5,7 @@
 //! finding of it, with the path that leads there.
 
 mod judge;
+mod once;
 mod tell;
 
 use std::sync::{Arc, Mutex};
@@ -22,6 +23,8 @@ use crate::rules::evidence::{self, Evidence};
 use crate::rules::{Check, Rule};
 use crate::source::FileId;
 use crate::syntax::File;
+
+pub use once::is_left_once;
 
 pub const CLOSE_MISUSE: Rule =
     with(include_str!("../../rules/close-misuse.md"), evidence::close_misuse);
@@ -87,17 +90,6 @@ pub struct Past {
 struct Quiet {
     limits: Limits,
     exploration: Arc<Exploration>,
-}
-
-/// Whether what a rule tells of does no more than stay, as long as it is one.
-pub fn only_stays(rule: &str) -> bool {
-    matches!(
-        rule,
-        "range-never-closed"
-            | "receive-without-sender"
-            | "select-never-ready"
-            | "send-without-receiver"
-    )
 }
 
 impl<'a> Explorer<'a> {

@@ -52,6 +52,18 @@ pub fn seen(output: &Output) -> String {
     )
 }
 
+/// What a run found, as `path:line` and these words of each finding.
+pub fn found(output: Output, words: [&str; 2]) -> Vec<String> {
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let finding = |line: &str| {
+        let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let word = |key: &str| value[key].as_str().expect("a text");
+        let line = &value["start"]["line"];
+        format!("{}:{line} {} {}", word("path"), word(words[0]), word(words[1]))
+    };
+    text.lines().map(finding).collect()
+}
+
 #[track_caller]
 fn check(dir: &Path, args: &[&str], expected: &str) {
     let output = straggler(dir).args(args).output().expect("straggler runs");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cli::{module, seen, straggler};
+use crate::cli::{found, module, seen, straggler};
 use crate::harness::{assert_generated, root};
 
 /// One finding of high and one of medium confidence.
@@ -42,14 +42,7 @@ fn told(dir: &Path, args: &[&str]) -> Vec<String> {
     if output.status.code() == Some(2) {
         return seen(&output).lines().skip(1).map(str::to_owned).collect();
     }
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let finding = |line: &str| {
-        let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
-        let word = |key: &str| value[key].as_str().expect("a text").to_owned();
-        let line = &value["start"]["line"];
-        format!("{}:{line} {} {}", word("path"), word("severity"), word("rule"))
-    };
-    text.lines().map(finding).collect()
+    found(output, ["severity", "rule"])
 }
 
 #[track_caller]

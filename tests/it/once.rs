@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::{module, straggler};
+use crate::cli::{found, module, straggler};
 
 const FIRST: &str = "found := make(chan string)
 	for _, url := range urls {
@@ -14,14 +14,7 @@ const FIRST: &str = "found := make(chan string)
 /// The findings of a run, as `path:line rule confidence`.
 fn told(dir: &Path, args: &[&str]) -> Vec<String> {
     let output = straggler(dir).args(["check", "--format", "jsonl", "./..."]).args(args).output();
-    let text = String::from_utf8(output.expect("straggler runs").stdout).expect("UTF-8");
-    let finding = |line: &str| {
-        let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
-        let word = |key: &str| value[key].as_str().expect("a text").to_owned();
-        let line = &value["start"]["line"];
-        format!("{}:{line} {} {}", word("path"), word("rule"), word("confidence"))
-    };
-    text.lines().map(finding).collect()
+    found(output.expect("straggler runs"), ["rule", "confidence"])
 }
 
 /// A module whose function is called by `caller`.

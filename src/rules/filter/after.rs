@@ -202,13 +202,7 @@ fn made_at(function: &Function<'_>, made: ExprId) -> Option<At> {
 
 /// What a field of a composite literal is set to.
 fn element(function: &Function<'_>, made: ExprId, field: Symbol) -> Option<ExprId> {
-    let ExprKind::CompositeLit { elements, .. } = &function.file.expr(made).kind else {
-        return None;
-    };
-    elements.iter().find_map(|element| match function.file.expr(element.key?).kind {
-        ExprKind::Ident(name) if name == field => Some(element.value),
-        _ => None,
-    })
+    function.file.field_of(made, &|name| name == field.as_str())
 }
 
 /// The parameter of a constructor that it stores in a field of what it returns, itself or by

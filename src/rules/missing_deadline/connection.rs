@@ -67,10 +67,12 @@ fn made_with(function: &Function<'_>, call: ExprId, field: &str) -> bool {
     let root = Node::Decl(function.index.func(function.id).decl);
     file.descendants(root).any(|node| {
         let Node::Expr(expr) = node else { return false };
-        let ExprKind::CompositeLit { elements, .. } = &file.expr(expr).kind else { return false };
-        let is_it = |key: ExprId| matches!(file.expr(key).kind, ExprKind::Ident(name) if name.as_str() == field);
-        function.info.type_of(expr).named().is_some_and(|own| own.qualified() == dialler.qualified())
-            && elements.iter().any(|element| element.key.is_some_and(is_it))
+        file.field_of(expr, &|name| name == field).is_some()
+            && function
+                .info
+                .type_of(expr)
+                .named()
+                .is_some_and(|own| own.qualified() == dialler.qualified())
     })
 }
 

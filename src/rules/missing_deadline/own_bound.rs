@@ -8,7 +8,7 @@ use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::{holds_any, serves_tests};
 use crate::source::Location;
 use crate::summary::{At, Function, Read, facts};
-use crate::syntax::{Element, ExprId, ExprKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, UnaryOp};
 
 /// The calls of a function that are made without their bound.
 pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
@@ -72,17 +72,12 @@ fn field_of(function: &Function<'_>, call: ExprId, index: usize, field: &str) ->
         ExprKind::Unary { op: UnaryOp::Addr, operand } => file.unparen(operand),
         _ => arg,
     };
-    let ExprKind::CompositeLit { ref elements, .. } = file.expr(literal).kind else {
+    if !matches!(file.expr(literal).kind, ExprKind::CompositeLit { .. }) {
         return Bound::Unknown;
-    };
-    let is_field = |element: &Element| {
-        element.key.is_some_and(
-            |key| matches!(file.expr(key).kind, ExprKind::Ident(name) if name.as_str() == field),
-        )
-    };
-    match elements.iter().any(is_field) {
-        true => Bound::Some,
-        false => Bound::None,
+    }
+    match file.field_of(literal, &|name| name == field) {
+        Some(_) => Bound::Some,
+        None => Bound::None,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::index::{Builtin, Callee, FuncId, ObjectId};
 use crate::rules::FunctionCx;
 use crate::rules::scene::{Scene, holds_any};
 use crate::source::{Location, Span};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, Node, StmtKind, Symbol};
 
 /// Methods by which a consumer says that it has had enough.
 const ENDS: [&str; 4] = ["Stop", "Close", "Shutdown", "Cancel"];
@@ -88,18 +88,11 @@ impl Part<'_, '_> {
         let scene = self.scene;
         let made = scene.nodes.iter().find_map(|&node| {
             let Node::Expr(literal) = node else { return None };
-            let ExprKind::CompositeLit { elements, .. } = &scene.file.expr(literal).kind else {
-                return None;
-            };
+            let value = scene.file.field_of(literal, &|name| name == self.field.as_str())?;
             if self.declares(literal) != Some(true) {
                 return None;
             }
-            let element = elements.iter().find(|element| {
-                element.key.is_some_and(|key| {
-                    matches!(scene.file.expr(key).kind, ExprKind::Ident(name) if name == self.field)
-                })
-            })?;
-            let make = scene.file.unparen(element.value);
+            let make = scene.file.unparen(value);
             let unbuffered = matches!(scene.info.callee(make), Callee::Builtin(Builtin::Make))
                 && match scene.args(make) {
                     [_] => true,
