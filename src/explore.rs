@@ -84,6 +84,19 @@ pub struct Limits {
     /// States of one root that are reached through a choice of any kind: a decision, a
     /// communication with unknown code, a timer.
     pub chosen: usize,
+    /// When states are explored that rest on such a choice.
+    pub choices: Choices,
+}
+
+/// When states are explored that rest on a choice which the witness would tell of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choices {
+    /// As they come.
+    Freely,
+    /// After all that rest on none.
+    Last,
+    /// Not at all.
+    Never,
 }
 
 impl Limits {
@@ -99,6 +112,7 @@ impl Limits {
         states: 20_000,
         decisions: 1_000,
         chosen: 20_000,
+        choices: Choices::Freely,
     };
 }
 
@@ -356,6 +370,24 @@ pub enum Action {
     Fail,
     /// Any other operation.
     Done,
+}
+
+impl Action {
+    /// Whether it could have gone otherwise: it rests on something that is not known.
+    pub fn is_choice(self) -> bool {
+        match self {
+            Action::Condition(_)
+            | Action::Count(_)
+            | Action::External { .. }
+            | Action::Clock { .. }
+            | Action::Fail => true,
+            Action::Buffer { .. }
+            | Action::Closed { .. }
+            | Action::Rendezvous { .. }
+            | Action::Default
+            | Action::Done => false,
+        }
+    }
 }
 
 /// Explores `program` from `root`.

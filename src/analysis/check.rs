@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::kept::Kept;
+use super::suppress::Directives;
 use super::{Run, Timings, declared, guard, guarded, internal_error, versions};
 use crate::diagnostic::{Confidence, Finding, Note, NoteKind};
 use crate::index::FuncId;
@@ -223,19 +224,13 @@ impl Run<'_> {
         reported: &BTreeSet<FileId>,
         kept: Option<&Kept<'_>>,
     ) -> (Vec<Answer>, Option<Vec<Finding>>) {
-        let here = self.selections.among(reported.iter().copied());
-        let asked = |entry: &Entry| {
-            let least = here.iter().filter_map(|each| each.least_confidence(entry.page.id)).min();
-            matches!(entry.rule.check, Check::Exploration(_))
-                && least.is_some_and(|least| least <= stuck::EXPLORED)
-        };
-        if !registry().iter().any(asked) {
+        let Some(doubtful) = self.explores_doubtful(package) else {
             return (Vec::new(), None);
-        }
-        if let Some(found) = kept.and_then(|kept| kept.explored(self, package)) {
+        };
+        if let Some(found) = kept.and_then(|kept| kept.explored(self, package, doubtful)) {
             return (vec![Ok(found)], None);
         }
-        let explored = self.explore(package, reported);
+        let explored = self.explore(package, reported, doubtful);
         // Where nothing is explored there is nothing to be spared.
         let is_worth_it = kept.is_some() && !explored.is_empty();
         let all: Option<Vec<&Vec<Finding>>> =
@@ -245,8 +240,28 @@ impl Run<'_> {
         (explored, found)
     }
 
+    /// Whether what is found by exploring is wanted where its confidence is low, too; `None` where nothing
+    /// is.
+    pub(super) fn explores_doubtful(&self, package: &Package) -> Option<bool> {
+        let here = self.selections.among(self.reported(package));
+        let least = |entry: &Entry| {
+            let least = here.iter().filter_map(|each| each.least_confidence(entry.page.id)).min();
+            least.filter(|_| matches!(entry.rule.check, Check::Exploration(_)))
+        };
+        let least = registry().iter().filter_map(least).min();
+        let least = least.filter(|&least| least <= stuck::EXPLORED)?;
+        // A directive may speak of what is not sure enough to be shown.
+        let is_directed = |file: FileId| *self.facts.directives(file) != Directives::default();
+        Some(least == Confidence::Low || self.reported(package).any(is_directed))
+    }
+
     /// What is found by exploring the roots in the files that are reported.
-    fn explore(&self, package: &Package, reported: &BTreeSet<FileId>) -> Vec<Answer> {
+    fn explore(
+        &self,
+        package: &Package,
+        reported: &BTreeSet<FileId>,
+        doubtful: bool,
+    ) -> Vec<Answer> {
         let files: Vec<(FileId, &File)> =
             self.index.package(package.id).files.iter().map(|(id, file)| (*id, &**file)).collect();
         if !Explorer::may_have_roots(&files, &|file| reported.contains(&file)) {
@@ -279,7 +294,7 @@ impl Run<'_> {
                         place,
                         |at| self.placed(at),
                         |findings| {
-                            let explored = explorer.explore(root, test);
+                            let explored = explorer.explore(root, test, doubtful);
                             if let Some(timings) = timings {
                                 timings.explored(
                                     explored.complete,

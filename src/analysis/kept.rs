@@ -112,20 +112,26 @@ impl<'a> Kept<'a> {
 
     /// What was found by exploring a package of which the answers must be worked out again: it rests on
     /// the package's own files alone, so that it holds whatever became of what these import.
-    pub fn explored(&self, run: &Run<'_>, package: &Package) -> Option<Vec<Finding>> {
+    pub fn explored(
+        &self,
+        run: &Run<'_>,
+        package: &Package,
+        doubtful: bool,
+    ) -> Option<Vec<Finding>> {
         if self.keeping.verify {
             return None;
         }
-        let bytes = self.keeping.cache.load(self.explored_key(run, package))?;
+        let bytes = self.keeping.cache.load(self.explored_key(run, package, doubtful))?;
         stored::read_findings(run.snapshot, &bytes)
     }
 
-    fn explored_key(&self, run: &Run<'_>, package: &Package) -> Key {
+    fn explored_key(&self, run: &Run<'_>, package: &Package, doubtful: bool) -> Key {
         let path = |file: FileId| &run.snapshot.files[file.0 as usize].path;
         let mut hasher = Hasher::new("explored")
             .key(self.keeping.base)
             .text(package.name.as_str())
             .text(&format!("{:?}", versions(run.snapshot, package).go()))
+            .number(u64::from(doubtful))
             .number(package.files.len() as u64);
         for &file in &package.files {
             hasher = hasher.path(path(file)).key(self.sources.files[file.0 as usize]);
@@ -165,7 +171,7 @@ impl<'a> Kept<'a> {
         let keep_explored = |(package, answers): (&PackageId, &Answers)| {
             let bytes = stored::write_findings(run.snapshot, answers.explored.as_ref()?)?;
             let package = run.snapshot.package(*package);
-            let key = self.explored_key(run, package);
+            let key = self.explored_key(run, package, run.explores_doubtful(package)?);
             let kept = || self.keeping.cache.load(key);
             self.keep_one(run, package, &bytes, kept, || self.keeping.cache.store(key, &bytes))
         };

@@ -184,7 +184,8 @@ fn witness(search: &Search<'_>, node: u32) -> Vec<WitnessStep> {
     steps
 }
 
-fn action(event: Event) -> Option<Action> {
+/// What a witness tells of an event.
+pub(super) fn action(event: Event) -> Option<Action> {
     Some(match event {
         Event::Start => return None,
         Event::Decided(_, Some(truth)) => Action::Condition(truth),

@@ -19,7 +19,7 @@ use crate::explore::report;
 use crate::explore::state::State;
 use crate::explore::transition::{Step, Way};
 use crate::explore::value::{ObjectId, Value};
-use crate::explore::{Bound, Exploration, Kind, Limits, Root, Site};
+use crate::explore::{Bound, Choices, Exploration, Kind, Limits, Root, Site};
 use crate::program::Program;
 use crate::program::code::FuncId;
 
@@ -33,6 +33,8 @@ pub(super) struct Node {
     pub cost: u32,
     /// Whether something was chosen on the way here.
     pub chosen: bool,
+    /// Whether the witness tells of a choice.
+    pub told_choice: bool,
     /// The states that follow; complete once the state was expanded.
     pub next: Vec<u32>,
     /// The goroutines of the state: what each is about to do, and whether it cannot.
@@ -73,6 +75,22 @@ impl Event {
             Event::Did(_) => false,
         }
     }
+
+    /// Whether it is a choice that a witness tells of.
+    fn is_told_choice(self) -> bool {
+        let action = report::action(self);
+        action.is_some_and(|action| action.is_choice())
+    }
+}
+
+/// A state that is entered after all that rest on no choice.
+struct Later {
+    parent: u32,
+    by: GoroutineId,
+    at: Site,
+    event: Event,
+    cost: u32,
+    state: State,
 }
 
 struct Entry {
@@ -108,6 +126,7 @@ pub(super) struct Search<'p> {
     root: Root,
     seen: FxHashMap<u128, u32>,
     queue: BinaryHeap<Entry>,
+    later: Vec<Later>,
     found: FxHashSet<(Site, Site)>,
     /// States in which something was decided.
     decisions: usize,
@@ -127,6 +146,7 @@ pub(super) fn run(program: &Program, root: Root, limits: &Limits) -> Exploration
         root,
         seen: FxHashMap::default(),
         queue: BinaryHeap::new(),
+        later: Vec::new(),
         found: FxHashSet::default(),
         decisions: 0,
         chosen: 0,
@@ -152,7 +172,7 @@ impl Search<'_> {
             Event::Start,
             0,
         );
-        while let Some(entry) = self.queue.pop() {
+        while let Some(entry) = self.queue.pop().or_else(|| self.enter_later()) {
             let limits = self.machine.limits;
             if self.nodes.len() >= limits.states || self.decisions >= limits.decisions {
                 self.cut(Bound::States);
@@ -243,26 +263,27 @@ impl Search<'_> {
             Ok(()) => {}
             Err(Stop::Cut(bound)) => {
                 self.cut(bound);
-                if let Some(parent) = parent {
-                    self.nodes[parent as usize].cut = true;
-                }
+                self.leave_out(parent);
                 return None;
             }
             Err(_) => return None,
+        }
+        if state.doubts.failed_test && self.machine.limits.choices == Choices::Never {
+            self.leave_out(parent);
+            return None;
         }
         // When `main` returns the process ends, and with it everything that is merely alive.
         if self.root.ends_process && state.process(GoroutineId(0)).is_none() {
             return None;
         }
         let seen = key::key(self.machine.program, &self.machine.terms, &state, &mut self.scratch);
-        let before = parent.is_some_and(|parent| self.nodes[parent as usize].chosen);
-        let chosen = before || event.is_choice();
+        let before = parent.map(|parent| &self.nodes[parent as usize]);
+        let chosen = before.is_some_and(|node| node.chosen) || event.is_choice();
+        let told_choice = before.is_some_and(|node| node.told_choice) || event.is_told_choice();
         if chosen && self.chosen >= self.machine.limits.chosen && !self.seen.contains_key(&seen.key)
         {
             self.cut(Bound::States);
-            if let Some(parent) = parent {
-                self.nodes[parent as usize].cut = true;
-            }
+            self.leave_out(parent);
             return None;
         }
         let next = self.nodes.len() as u32;
@@ -282,6 +303,7 @@ impl Search<'_> {
                 event,
                 cost,
                 chosen,
+                told_choice,
                 next: Vec::new(),
                 waiting: Vec::new(),
                 cut: false,
@@ -362,7 +384,7 @@ impl Search<'_> {
             Ok(()) => {}
             Err(Stop::Cut(bound)) => {
                 self.cut(bound);
-                self.nodes[node as usize].cut = true;
+                self.leave_out(Some(node));
                 return;
             }
             Err(_) => {
@@ -377,17 +399,46 @@ impl Search<'_> {
             Step::Decide(decision) => Event::Decided(decision, self.truth_after(&next, by)),
             step => Event::Did(step),
         };
-        if let Some(to) = self.add(next, Some(node), by, site, event, cost) {
+        let later = Later { parent: node, by, at: site, event, cost, state: next };
+        let limits = self.machine.limits;
+        let waits = limits.choices != Choices::Freely
+            && !self.nodes[node as usize].told_choice
+            && event.is_told_choice();
+        match limits.choices {
+            Choices::Last if waits && self.later.len() < limits.chosen => self.later.push(later),
+            Choices::Never if waits => self.leave_out(Some(node)),
+            _ => self.enter(later),
+        }
+    }
+
+    /// Enters a state behind another.
+    fn enter(&mut self, Later { parent: node, by, at, event, cost, state }: Later) {
+        if let Some(to) = self.add(state, Some(node), by, at, event, cost) {
             if to == node && matches!(event, Event::Decided(..)) {
                 // The decision changed nothing: what comes after it is not known.
                 self.cut(Bound::Instructions);
-                self.nodes[node as usize].cut = true;
+                self.leave_out(Some(node));
                 return;
             }
             let edges = &mut self.nodes[node as usize].next;
             if !edges.contains(&to) {
                 edges.push(to);
             }
+        }
+    }
+
+    /// Enters what was to wait until nothing else is left, and gives the first of it.
+    fn enter_later(&mut self) -> Option<Entry> {
+        for later in std::mem::take(&mut self.later) {
+            self.enter(later);
+        }
+        self.queue.pop()
+    }
+
+    /// Says that not all was explored behind a state.
+    fn leave_out(&mut self, behind: Option<u32>) {
+        if let Some(node) = behind {
+            self.nodes[node as usize].cut = true;
         }
     }
 

@@ -287,16 +287,7 @@ impl Story<'_> {
         if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
         }
-        let chosen = stuck.witness.iter().any(|step| {
-            matches!(
-                step.action,
-                Action::Condition(_)
-                    | Action::Count(_)
-                    | Action::External { .. }
-                    | Action::Clock { .. }
-                    | Action::Fail
-            )
-        });
+        let chosen = stuck.witness.iter().any(|step| step.action.is_choice());
         // A test chooses what it is given: what is unknown there is not open but not understood.
         if chosen && (self.test || self.is_sized(centre) || is_lonely(stuck, centre)) {
             return Confidence::Low;
@@ -313,10 +304,14 @@ impl Story<'_> {
         matches!(self.size_of_full(centre), Some((1.., size)) if !matches!(size, Some(Op::Const(_))))
     }
 
-    /// Whether a channel has no room since a variable with its size is zero: whoever asks for room asks for
-    /// some, and for as many goroutines that make use of it.
-    pub fn has_room_for_nothing(&self, centre: &Goroutine) -> bool {
-        matches!(self.size_of_full(centre), Some((0, Some(Op::Load(_)))))
+    /// Whether a channel has no room since a variable with its size was taken for zero: whoever asks for
+    /// room asks for some, and for as many goroutines that make use of it.
+    pub fn has_room_for_nothing(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
+        let is_taken = || {
+            let mut witness = stuck.witness.iter();
+            witness.any(|step| matches!(step.action, Action::Count(0) | Action::Condition(_)))
+        };
+        matches!(self.size_of_full(centre), Some((0, Some(Op::Load(_))))) && is_taken()
     }
 
     /// The capacity of a channel that is full, and what its size was computed with last.
