@@ -23,6 +23,7 @@ mod lsp;
 mod once;
 mod oracle;
 mod oracle_ast;
+mod order;
 mod output;
 mod pages;
 mod program;
