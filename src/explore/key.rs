@@ -72,7 +72,8 @@ pub(super) fn key(program: Code<'_>, terms: &Terms, state: &State, scratch: &mut
             | u64::from(doubts.inexact) << 1
             | u64::from(doubts.cut) << 2
             | u64::from(doubts.unlikely) << 3
-            | u64::from(state.opened) << 4,
+            | u64::from(doubts.overslept) << 4
+            | u64::from(state.opened) << 5,
     );
     Seen { key: walk.hash.finish(), facts }
 }

@@ -205,7 +205,9 @@ pub(super) fn action(event: Event) -> Option<Action> {
             Step::Default => Action::Default,
             Step::Fail => Action::Fail,
             Step::Decide(_) | Step::Misuse(_) => return None,
-            Step::Act | Step::Stop(_) => Action::Done,
+            // The timer was faster.
+            Step::Stop(false) => Action::Clock { case: None },
+            Step::Act | Step::Stop(true) => Action::Done,
         },
     })
 }

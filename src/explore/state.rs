@@ -110,6 +110,8 @@ pub struct Doubts {
     /// Other code was taken to have given an answer that it may never give: a channel that it has
     /// closed, an error of a call that is given nothing but numbers.
     pub unlikely: bool,
+    /// A sleep was over although somebody had room for a value that was not sent yet.
+    pub overslept: bool,
 }
 
 #[derive(Clone, Debug, Default)]

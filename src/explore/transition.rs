@@ -231,6 +231,13 @@ impl Machine<'_> {
         let mut results = Vec::new();
         match pending.operation {
             Operation::Sleep => {
+                // Whoever has room for a value sends it while somebody sleeps.
+                let sends = |at: &usize| {
+                    let pending = state.processes[*at].pending.as_ref();
+                    pending.is_some_and(|it| matches!(it.operation, Operation::Send { .. }))
+                };
+                let mut senders = (0..state.processes.len()).filter(sends);
+                state.doubts.overslept |= senders.any(|at| !self.enabled(state, at).is_empty());
                 for process in &mut state.processes {
                     if process.pending.as_ref().is_some_and(|pending| !pending.settled)
                         && let Some(pending) = &mut Rc::make_mut(process).pending

@@ -277,6 +277,8 @@ impl Story<'_> {
         let brief = self.brief && !stuck.goroutines.iter().any(at_root);
         let doubtful = stuck.doubts.failed_test
             || stuck.doubts.unlikely
+            // A test sleeps for as long as it takes.
+            || self.test && stuck.doubts.overslept
             || miscounted
             || brief
             || self.asks_twice(stuck)
