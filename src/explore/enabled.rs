@@ -116,9 +116,9 @@ impl Machine<'_> {
                     Object::Channel(channel) if channel.clock == Clock::Once => {
                         vec![Step::Stop(true), Step::Stop(false)]
                     }
-                    _ => vec![Step::Stop(false)],
+                    _ => vec![Step::Act],
                 },
-                _ => vec![Step::Stop(false)],
+                _ => vec![Step::Act],
             },
             Operation::Acquire { semaphore, weight, context } => {
                 self.enabled_acquire(state, *semaphore, *weight, *context)

@@ -94,3 +94,41 @@ fn what_tests_are_written_with_is_not_looked_at_wherever_it_is() {
         ["wait/wait.go:11 context-not-propagated high"]
     );
 }
+
+#[test]
+fn what_no_run_of_a_test_will_see_has_low_confidence() {
+    let queue = "type queue struct{ requests chan int }\n\n\
+        func (q *queue) put(value int) {\n\tq.requests <- value\n}\n\n\
+        func (q *queue) end() {\n\tclose(q.requests)\n}\n\n";
+    let of = |pause: &str| {
+        let text = format!(
+            "package m\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\n{queue}\
+             func TestQueue(t *testing.T) {{\n\tq := &queue{{make(chan int, 3)}}\n\t\
+             go func() {{\n\t\tq.put(1)\n\t}}()\n\t{pause}\n\tq.end()\n}}\n\n\
+             const pause = time.Second\n"
+        );
+        told(module(&[("queue_test.go", &text)]).path(), &["--min-confidence", "low"])
+    };
+    assert_eq!(of("time.Sleep(pause)"), ["queue_test.go:11 close-misuse low"]);
+    assert_eq!(of(""), ["queue_test.go:11 close-misuse high"]);
+    // The timer has most likely not fired when it is stopped, and never has when it was stopped before.
+    let batches = |before: &str, values: usize| {
+        let text = format!(
+            "package m\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\n\
+             func pairs(in <-chan int) <-chan []int {{\n\tout := make(chan []int, 1)\n\t\
+             go func() {{\n\t\tvar pair []int\n\t\ttimer := time.NewTimer(time.Second)\n{before}\
+             \t\tfor {{\n\t\t\tselect {{\n\t\t\tcase item, ok := <-in:\n\t\t\t\t\
+             if !ok {{\n\t\t\t\t\treturn\n\t\t\t\t}}\n\t\t\t\t\
+             if pair = append(pair, item); len(pair) == 2 {{\n\t\t\t\t\t\
+             timer.Stop()\n\t\t\t\t\tout <- pair\n\t\t\t\t\tpair = nil\n\t\t\t\t}}\n\t\t\t\
+             case <-timer.C:\n\t\t\t\tout <- pair\n\t\t\t\tpair = nil\n\t\t\t}}\n\t\t}}\n\t}}()\n\t\
+             return out\n}}\n\n\
+             func TestPairs(t *testing.T) {{\n\tin := make(chan int)\n\tdefer close(in)\n\t\
+             out := pairs(in)\n{}\t<-out\n}}\n",
+            "\tin <- 1\n".repeat(values)
+        );
+        told(module(&[("pairs_test.go", &text)]).path(), &[])
+    };
+    assert_eq!(batches("", 3), [""; 0]);
+    assert_eq!(batches("", 5), ["pairs_test.go:41 send-without-receiver high"]);
+}
