@@ -22,6 +22,7 @@ mod left_locked;
 mod locks;
 mod miscounted;
 mod nilled;
+mod reading;
 mod recipient;
 mod relocked;
 mod runs;
@@ -49,8 +50,9 @@ use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Span;
 use crate::syntax::Node;
 
-pub(super) use groups::{Channels, read_in};
+pub(super) use groups::Channels;
 pub(super) use locks::Locks;
+pub(super) use reading::read_in;
 
 /// A form of evidence: what it finds in a package.
 pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);

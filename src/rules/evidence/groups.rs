@@ -14,7 +14,8 @@ use crate::flow::{Cfg, StepId};
 use crate::index::{
     Builtin, Callee, Def, FuncId, LocalId, LocalKind, ObjectId, QualifiedName, Type,
 };
-use crate::rules::scene::{Scene, outside_tests};
+use crate::rules::evidence::reading::{channels_in, passing_on, read_in};
+use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
 use crate::syntax::{
@@ -108,7 +109,10 @@ impl<'a> Groups<'a> {
         let open = |func| Scene::new(FunctionCx { package: *package, func });
         let mut read = None;
         let channels = package.memo.channels(|| {
-            let scenes: Vec<Scene<'a>> = read_in(package).filter_map(open).collect();
+            let mut scenes: Vec<Scene<'a>> = read_in(package).filter_map(open).collect();
+            let others = passing_on(package, &scenes);
+            scenes.extend(others.into_iter().filter_map(open));
+            scenes.sort_by_key(|scene| scene.cx.func.index);
             let channels = Channels::of(&scenes);
             read = Some(scenes);
             channels
@@ -137,11 +141,6 @@ impl<'a> Groups<'a> {
         let expr = self.scenes[scene].file.unparen(expr);
         self.channels.by_expr.get(&(scene, expr)).map(|&group| &self.channels.groups[group])
     }
-}
-
-/// The functions of a package that are not those of tests and may have to do with channels.
-pub(in crate::rules) fn read_in<'a>(package: &PackageCx<'a>) -> impl Iterator<Item = FuncId> {
-    outside_tests(package, &["<-", "chan ", "close(", "range "]).map(|cx| cx.func)
 }
 
 impl Channels {
@@ -206,9 +205,6 @@ struct Builder<'b, 'a> {
     found: Vec<(u32, u32, Op)>,
 }
 
-/// How deep a type is looked into for channels.
-const MAX_TYPE_DEPTH: u32 = 4;
-
 impl Builder<'_, '_> {
     fn number(&mut self, name: Name) -> u32 {
         let next = self.names.len() as u32;
@@ -242,25 +238,7 @@ impl Builder<'_, '_> {
 
     /// How many channels stand around the innermost one in a type; `None` if it holds none.
     fn depth(&self, ty: &Type) -> Option<u32> {
-        let index = self.scenes[self.scene].cx.index();
-        let mut channels = 0;
-        let mut ty = ty.clone();
-        for _ in 0..MAX_TYPE_DEPTH {
-            ty = match index.underlying(&ty) {
-                Type::Chan(_, element) => {
-                    channels += 1;
-                    (*element).clone()
-                }
-                Type::Slice(element) | Type::Pointer(element) => (*element).clone(),
-                Type::Array(array) => array.element.clone(),
-                Type::Map(map) => match index.underlying(&map.value) {
-                    Type::Chan(..) | Type::Slice(_) | Type::Map(_) => map.value.clone(),
-                    _ => map.key.clone(),
-                },
-                _ => break,
-            };
-        }
-        (channels > 0).then_some(channels)
+        channels_in(self.scenes[self.scene].cx.index(), ty)
     }
 
     fn carries(&self, expr: ExprId) -> bool {
@@ -747,7 +725,7 @@ impl Builder<'_, '_> {
 }
 
 /// Whether a literal runs as a goroutine.
-fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
+pub(super) fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
     let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return false };
     let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
     if scene.file.unparen(callee) == literal {
