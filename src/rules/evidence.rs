@@ -22,6 +22,7 @@ mod left_locked;
 mod locks;
 mod miscounted;
 mod nilled;
+mod one_ended;
 mod reading;
 mod recipient;
 mod relocked;
@@ -59,7 +60,10 @@ pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
 
 /// Sends that nobody receives.
 pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    each_function(package, &["make(chan"], |scene| abandoned::check(scene, findings));
+    each_function(package, &["make(chan"], |scene| {
+        abandoned::check(scene, findings);
+        one_ended::sends(scene, findings);
+    });
     let groups = Groups::of(package);
     leaver::check(&groups, findings);
     called_back::check(&groups, findings);
@@ -98,6 +102,7 @@ pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) 
     each_function(package, &["make(chan"], |scene| {
         unserved::ranges(scene, findings);
         unclosed::check(scene, findings);
+        one_ended::ranges(scene, findings);
     });
     ticker::ranges(package, findings);
     skipped::check(&Groups::of(package), true, findings);

@@ -47,6 +47,8 @@ pub(super) struct Volume {
     /// How many sends that wait there are at most on a path, those of goroutines that it starts
     /// included.
     pub sends: u8,
+    /// Whether it sends, be it only if nothing else comes first.
+    pub offers: bool,
     /// Whether it receives.
     pub receives: bool,
     /// Whether it receives only if nothing else comes first, and can return without.
@@ -326,6 +328,7 @@ impl<'s, 'a> Channel<'s, 'a> {
             let at = At { body, step };
             for deed in self.deeds_at(at) {
                 let inner = self.inner(deed);
+                volume.offers |= inner.offers || matches!(deed, Deed::Send | Deed::GuardedSend);
                 volume.receives |= inner.receives || matches!(deed, Deed::Receive);
                 volume.closes |= inner.closes || matches!(deed, Deed::Close);
                 let sent_here = match deed {
