@@ -36,6 +36,7 @@ mod traffic;
 mod unanswered;
 mod unclosed;
 mod under_lock;
+mod ungiven;
 mod unmade;
 mod unreplied;
 mod unserved;
@@ -85,6 +86,7 @@ pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     cleared::check(&groups, findings);
     unmade::check(&groups, findings);
     each_function(package, &[" = nil"], |scene| nilled::check(scene, findings));
+    each_function(package, &["go "], |scene| ungiven::check(scene, findings));
 }
 
 /// Closes of channels that others may still send on.

@@ -510,7 +510,7 @@ pub(super) fn goes_on(cfg: &Cfg, from: StepId, range: Option<StmtId>) -> bool {
 }
 
 /// What a function does to a channel that it is given; `None` if that is not understood.
-fn given(cx: FunctionCx<'_>, index: u32, depth: u32) -> Option<Volume> {
+pub(super) fn given(cx: FunctionCx<'_>, index: u32, depth: u32) -> Option<Volume> {
     let file = cx.file();
     let DeclKind::Func(func) = &file.decl(cx.declared().decl).kind else { return None };
     if func.signature.params.iter().any(|param| param.variadic) {
