@@ -3,14 +3,16 @@
 //! Evidence: all operations on the channel are seen; every receiver is a loop of a goroutine of its
 //! own that has a way out which neither the close of the channel nor what was received decides; a
 //! send with nothing beside stands in a loop elsewhere. Once the last consumer has gone that way,
-//! the send waits for ever, however much room there is, unless the room was made for the loop. A send
-//! that gives up when the caller's context is done counts where the caller waits for the sender.
+//! the send waits for ever, however much room there is, unless the room was made for the loop. A
+//! consumer that receives beside something else counts where there is no room. A send that gives up
+//! when the caller's context is done counts where the caller waits for the sender.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalId};
+use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
-use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::groups::{Act, Group, Groups, Op, is_started};
 use crate::rules::evidence::leaver::holds_lock;
 use crate::rules::evidence::traffic::{after_recover, loops_around};
 use crate::rules::evidence::{confidence_at, first_line};
@@ -33,6 +35,8 @@ struct Exits {
     left: Span,
     /// The last thing that was decided.
     decided: Option<Span>,
+    /// What a method was called of whose error was that, as it is written.
+    failed: Option<String>,
 }
 
 fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
@@ -52,7 +56,10 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)
-            && !receives.iter().any(|receive| ends_source(groups, receive, op))
+            && !receives
+                .iter()
+                .zip(&exits)
+                .any(|(receive, exit)| ends_source(groups, receive, exit, op))
             && !receives.iter().any(|receive| {
                 receive.scene == op.scene && encloses(scene, receive.literal, op.literal)
             })
@@ -84,8 +91,8 @@ fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
 }
 
 /// Whether a consumer closes what the loop around a send asks for more, as a connection that both
-/// sides share: then that loop ends, too.
-fn ends_source(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
+/// sides share, or leaves because that has failed: then that loop ends, too.
+fn ends_source(groups: &Groups<'_>, receive: &Op, exit: &Exits, send: &Op) -> bool {
     let consumer = &groups.scenes[receive.scene];
     let sender = &groups.scenes[send.scene];
     let receiver = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
@@ -103,7 +110,8 @@ fn ends_source(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
     };
     let looped = |call: ExprId| !loops_around(sender, Node::Expr(call)).is_empty();
     let asked = bases(sender, &|call, name| looped(call) && !names_end(name));
-    bases(consumer, &|_, name| names_end(name)).iter().any(|ended| asked.contains(ended))
+    let ended = bases(consumer, &|_, name| names_end(name));
+    ended.iter().chain(&exit.failed).any(|ended| asked.contains(ended))
 }
 
 /// The names of variables and fields in an expression; of `x.f` that is `f`, since much may be
@@ -194,15 +202,18 @@ fn encloses(scene: &Scene<'_>, outer: Option<ExprId>, inner: Option<ExprId>) -> 
 
 /// The way on which a consumer leaves its loop for a reason of its own.
 fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
-    if op.select.is_some() {
-        return None;
-    }
     let scene = &groups.scenes[op.scene];
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let body = read.function.body_of(op.literal)?;
     let cfg = &read.function.body(body).cfg;
     let receive = op.step(scene, cfg)?;
-    let started = groups.is_started(scene, op.literal);
+    // Of a receive beside others it is less plain that all room is ever taken.
+    let roomy = |op: &Op| matches!(op.act, Act::Make(size) if size != Some(0));
+    if op.select.is_some() && group.ops.iter().any(roomy) {
+        return None;
+    }
+    let started =
+        groups.is_started(scene, op.literal) || op.literal.is_none() && runs_apart(&scene.cx);
     if !started || !cfg.reaches(receive, receive) || drains_at_end(scene, cfg, group, op) {
         return None;
     }
@@ -232,7 +243,38 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
         PathEnd::Exit(_, Exit::Return(stmt)) => scene.span(Node::Stmt(stmt)),
         _ => decided.map(|expr| scene.span(Node::Expr(expr)))?,
     };
-    Some(Exits { left, decided: decided.map(|expr| scene.span(Node::Expr(expr))) })
+    let failed = decided.and_then(|asked| failed(scene, &read, asked));
+    Some(Exits { left, decided: decided.map(|expr| scene.span(Node::Expr(expr))), failed })
+}
+
+/// What a method was called of that gave the error which a condition asks for.
+fn failed(scene: &Scene<'_>, read: &Read<'_>, asked: ExprId) -> Option<String> {
+    let (error, _) = scene.nil_test(asked)?;
+    read.function.definitions_of(error).find_map(|definition| match definition.source {
+        Source::Expr(call) | Source::Result(call, _) => {
+            let (base, _) = scene.method_call(scene.file.unparen(call))?;
+            scene.selector(base).map(|_| scene.text(base))
+        }
+        _ => None,
+    })
+}
+
+/// Whether all calls of a function stand in literals that are started, each run once by its goroutine.
+fn runs_apart(cx: &FunctionCx<'_>) -> bool {
+    let uses = cx.package.uses();
+    let named = uses.named.get(&cx.func).map_or(&[][..], Vec::as_slice);
+    let mut called = named.iter().filter(|(user, _)| !cx.index().is_in_test_file(*user)).peekable();
+    called.peek().is_some()
+        && called.all(|&(user, expr)| {
+            let Some(user) = Scene::new(FunctionCx { func: user, ..*cx }) else { return false };
+            let node = Node::Expr(expr);
+            let calls = matches!(user.parent(node), Some(Node::Expr(call))
+                if matches!(user.info.callee(call), Callee::Func(func) if *func == cx.func));
+            let literal = user.literal_around(node);
+            calls
+                && literal.is_some_and(|literal| is_started(&user, literal))
+                && loops_around(&user, node).is_empty()
+        })
 }
 
 /// Whether a deferred literal receives what is left.
