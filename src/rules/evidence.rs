@@ -39,6 +39,7 @@ mod under_lock;
 mod ungiven;
 mod unmade;
 mod unreplied;
+mod unrun;
 mod unserved;
 mod unshared;
 
@@ -87,6 +88,7 @@ pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     unmade::check(&groups, findings);
     each_function(package, &[" = nil"], |scene| nilled::check(scene, findings));
     each_function(package, &["go "], |scene| ungiven::check(scene, findings));
+    each_function(package, &["chan "], |scene| unrun::check(scene, findings));
 }
 
 /// Closes of channels that others may still send on.
