@@ -142,7 +142,7 @@ fn waits_for_sender(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
 
 /// Whether a send that panics may be caught: its function recovers, or it is part of a literal that
 /// another function calls, which may.
-fn may_recover(groups: &Groups<'_>, send: &Op) -> bool {
+pub(super) fn may_recover(groups: &Groups<'_>, send: &Op) -> bool {
     let scene = &groups.scenes[send.scene];
     let recovers = scene.nodes.iter().any(|&node| match node {
         Node::Expr(call) => matches!(scene.info.callee(call), Callee::Builtin(Builtin::Recover)),

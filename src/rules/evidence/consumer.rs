@@ -14,7 +14,7 @@ use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, is_started};
 use crate::rules::evidence::leaver::holds_lock;
-use crate::rules::evidence::traffic::{after_recover, loops_around};
+use crate::rules::evidence::traffic::{after_recover, loops_around, received_from};
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
@@ -56,6 +56,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)
+            && !(group.ops.iter().any(is_roomy) && is_asked_for(groups, op))
             && !receives
                 .iter()
                 .zip(&exits)
@@ -88,6 +89,27 @@ fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
         let Some(&capacity) = maker.args(make).get(1) else { return false };
         variables(maker, capacity).into_iter().any(|name| turns.contains(&name))
     })
+}
+
+fn is_roomy(op: &Op) -> bool {
+    matches!(op.act, Act::Make(size) if size != Some(0))
+}
+
+/// Whether a send comes only once in answer to what is received from another channel: who asks for each
+/// value has room for it.
+fn is_asked_for(groups: &Groups<'_>, send: &Op) -> bool {
+    let scene = &groups.scenes[send.scene];
+    let Some(cfg) = scene.graph(send.literal) else { return false };
+    let Some(at) = scene.step_of(&cfg, send.node) else { return false };
+    let is_sent_elsewhere = |channel: ExprId| {
+        let group = groups.of_expr(send.scene, scene.file.unparen(channel));
+        group.is_some_and(|group| {
+            group.ops.iter().any(|op| op.act == Act::Send && op.scene != send.scene)
+        })
+    };
+    let asks = |step: StepId| received_from(scene, &cfg, step).is_some_and(is_sent_elsewhere);
+    let asked: Vec<StepId> = cfg.steps().filter(|&step| asks(step)).collect();
+    asked.iter().any(|&one| !cfg.reaches_without(at, at, &|step| step == one))
 }
 
 /// Whether a consumer closes what the loop around a send asks for more, as a connection that both
@@ -208,8 +230,7 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
     let cfg = &read.function.body(body).cfg;
     let receive = op.step(scene, cfg)?;
     // Of a receive beside others it is less plain that all room is ever taken.
-    let roomy = |op: &Op| matches!(op.act, Act::Make(size) if size != Some(0));
-    if op.select.is_some() && group.ops.iter().any(roomy) {
+    if op.select.is_some() && group.ops.iter().any(is_roomy) {
         return None;
     }
     let started =

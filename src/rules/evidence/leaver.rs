@@ -15,6 +15,7 @@ use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, Step
 use crate::index::{Callee, LocalKind, Type};
 use crate::rules::endable::may_be_done;
 use crate::rules::evidence::closed::comes_first;
+use crate::rules::evidence::closed::may_recover;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::reaches_without;
 use crate::rules::evidence::traffic::{after_recover, loops_around};
@@ -163,6 +164,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 && !self.is_constructor(send)
                 && !self.ends_receiver(send)
                 && !self.knows_the_end(send, &ending)
+                && !self.is_caught(send)
             {
                 told.push(send.scene);
                 findings.push(self.leaver(send));
@@ -201,6 +203,12 @@ impl<'g, 'a> Left<'g, 'a> {
                     ends.any(|end| closes(self.group, end.scene))
                 })
         })
+    }
+
+    /// Whether a send that panics may be caught, and another function closes the channel.
+    fn is_caught(&self, send: &Op) -> bool {
+        let mut closes = self.group.ops.iter().filter(|op| op.act == Act::Close);
+        closes.any(|close| close.scene != send.scene) && may_recover(self.groups, send)
     }
 
     /// Whether a receiver that leaves by what a method out of sight gives does not come back: who makes
