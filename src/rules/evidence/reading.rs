@@ -16,9 +16,10 @@ pub(in crate::rules) fn read_in<'a>(package: &PackageCx<'a>) -> impl Iterator<It
 /// where these are: they may hand it to somebody.
 pub(super) fn passing_on(package: &PackageCx<'_>, read: &[Scene<'_>]) -> Vec<FuncId> {
     let names = names(read);
+    let words: FxHashSet<&[u8]> = names.iter().map(|name| name.as_str().as_bytes()).collect();
     let known: FxHashSet<FuncId> = read.iter().map(|scene| scene.cx.func).collect();
     let others = outside_tests(package, &[""]).filter(|cx| !known.contains(&cx.func));
-    others.filter(|cx| holds_name(cx, &names)).map(|cx| cx.func).collect()
+    others.filter(|cx| holds_word(cx, &words)).map(|cx| cx.func).collect()
 }
 
 /// The names of fields and variables of the package that hold channels, and of functions that are
@@ -70,13 +71,11 @@ fn names(read: &[Scene<'_>]) -> FxHashSet<Symbol> {
     names
 }
 
-/// Whether one of these names is a word of a function's text.
-fn holds_name(cx: &FunctionCx<'_>, names: &FxHashSet<Symbol>) -> bool {
+/// Whether one of these words stands in a function's text.
+fn holds_word(cx: &FunctionCx<'_>, words: &FxHashSet<&[u8]>) -> bool {
     let file = cx.file();
     let text = file.source.slice(file.decl(cx.declared().decl).span);
-    let mut words = text.split(|byte| !is_of_word(byte)).filter(|word| !word.is_empty());
-    let names: FxHashSet<&[u8]> = names.iter().map(|name| name.as_str().as_bytes()).collect();
-    words.any(|word| names.contains(word))
+    text.split(|byte| !is_of_word(byte)).any(|word| words.contains(word))
 }
 
 /// How deep a type is looked into for channels.
