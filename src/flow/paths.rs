@@ -209,8 +209,12 @@ impl Cfg {
         to: StepId,
         avoid: &dyn Fn(StepId) -> bool,
     ) -> bool {
-        let mut walk = Reach { to: &|step| step == to, avoid, missing: false };
-        self.finds(Start::After(from), (), &mut walk)
+        self.starts_without(Start::After(from), to, avoid)
+    }
+
+    /// As [`Cfg::reaches_without`], from where a path may also begin with the function.
+    pub fn starts_without(&self, from: Start, to: StepId, avoid: &dyn Fn(StepId) -> bool) -> bool {
+        self.finds(from, (), &mut Reach { to: &|step| step == to, avoid, missing: false })
     }
 
     /// Whether every path from the beginning to `below` passes `above` first; a step dominates

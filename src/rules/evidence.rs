@@ -46,7 +46,8 @@ mod unshared;
 use crate::diagnostic::{Confidence, Finding};
 use crate::index::Callee;
 use crate::rules::evidence::groups::Groups;
-use crate::rules::evidence::traffic::loops_around;
+use crate::rules::evidence::one_ended::End;
+use crate::rules::evidence::traffic::{each_channel, loops_around};
 use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, holds_any, is_beside_tests};
 use crate::rules::{FunctionCx, PackageCx};
@@ -64,7 +65,9 @@ pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
 pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| {
         abandoned::check(scene, findings);
-        one_ended::sends(scene, findings);
+        each_channel(scene, |channel, made| {
+            findings.extend(one_ended::check(channel, made, End::Send, findings));
+        });
     });
     let groups = Groups::of(package);
     leaver::check(&groups, findings);
@@ -105,8 +108,10 @@ pub fn lock_held_while_blocked(package: &PackageCx<'_>, findings: &mut Vec<Findi
 pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| {
         unserved::ranges(scene, findings);
-        unclosed::check(scene, findings);
-        one_ended::ranges(scene, findings);
+        each_channel(scene, |channel, made| {
+            findings.extend(unclosed::check(channel, made));
+            findings.extend(one_ended::check(channel, made, End::Range, findings));
+        });
     });
     ticker::ranges(package, findings);
     skipped::check(&Groups::of(package), true, findings);

@@ -44,8 +44,8 @@ struct End<'g> {
 }
 
 fn end_of<'g>(groups: &Groups<'_>, group: &'g Group) -> Option<End<'g>> {
-    let mut makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).peekable();
-    let is_unbuffered = makes.peek().is_some() && makes.all(|op| op.act == Act::Make(Some(0)));
+    let is_made = group.ops.iter().any(|op| matches!(op.act, Act::Make(_)));
+    let is_unbuffered = is_made && !group.may_have_room();
     if group.open || !group.recipients.is_empty() || !is_unbuffered {
         return None;
     }

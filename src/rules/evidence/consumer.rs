@@ -56,7 +56,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)
-            && !(group.ops.iter().any(is_roomy) && is_asked_for(groups, op))
+            && !(group.may_have_room() && is_asked_for(groups, op))
             && !receives
                 .iter()
                 .zip(&exits)
@@ -89,10 +89,6 @@ fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
         let Some(&capacity) = maker.args(make).get(1) else { return false };
         variables(maker, capacity).into_iter().any(|name| turns.contains(&name))
     })
-}
-
-fn is_roomy(op: &Op) -> bool {
-    matches!(op.act, Act::Make(size) if size != Some(0))
 }
 
 /// Whether a send comes only once in answer to what is received from another channel: who asks for each
@@ -230,7 +226,7 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
     let cfg = &read.function.body(body).cfg;
     let receive = op.step(scene, cfg)?;
     // Of a receive beside others it is less plain that all room is ever taken.
-    if op.select.is_some() && group.ops.iter().any(is_roomy) {
+    if op.select.is_some() && group.may_have_room() {
         return None;
     }
     let started =

@@ -83,6 +83,11 @@ impl Group {
         let mut makes = self.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
         makes.next().filter(|_| makes.next().is_none())
     }
+
+    /// Whether the channel may have room, where it is made.
+    pub fn may_have_room(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op.act, Act::Make(size) if size != Some(0)))
+    }
 }
 
 /// An argument of a function or method that is not the package's own.

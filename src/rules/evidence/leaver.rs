@@ -69,10 +69,9 @@ impl<'g, 'a> Left<'g, 'a> {
         let with = |act: Act| group.ops.iter().filter(move |op| op.act == act);
         let makes: Vec<&Op> =
             group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).collect();
-        let unbuffered = makes.iter().all(|make| make.act == Act::Make(Some(0)));
         let sent = with(Act::Send).next().is_some();
         let stays = with(Act::Range).chain(with(Act::Notify)).next().is_some();
-        if group.open || makes.is_empty() || !unbuffered || stays || !sent {
+        if group.open || makes.is_empty() || group.may_have_room() || stays || !sent {
             return None;
         }
         let receives: Vec<(&Op, Arm)> = with(Act::Receive)

@@ -7,42 +7,17 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::rules::evidence::runs::How;
-use crate::rules::evidence::traffic::{Channel, Deed, Made, Volume, made_channels};
-use crate::rules::evidence::{confidence_of_made, ends_process, first_line};
-use crate::rules::scene::Scene;
+use crate::rules::evidence::traffic::{Channel, Deed, Made, Volume};
+use crate::rules::evidence::{confidence_of_made, first_line};
 use crate::source::Location;
-use crate::summary::{At, BodyId};
+use crate::summary::At;
 use crate::syntax::Node;
-
-/// Reports the channels that are sent on alone. What another form has told is left to it.
-pub(super) fn sends(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    each(scene, End::Send, findings);
-}
-
-/// Reports the channels that are ranged over alone.
-pub(super) fn ranges(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    each(scene, End::Range, findings);
-}
 
 /// The end of a channel that somebody uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Send,
     Range,
-}
-
-fn each(scene: &Scene<'_>, end: End, findings: &mut Vec<Finding>) {
-    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
-    for made in made_channels(scene, &read) {
-        let make = scene.cx.location(scene.span(Node::Expr(made.make)));
-        let told = findings.iter().any(|finding| finding.defect == make);
-        if told || made.capacity > 0 || made.at.body == BodyId::OWN && ends_process(&scene.cx) {
-            continue;
-        }
-        if let Some(channel) = Channel::of(scene, &read, made.local) {
-            findings.extend(check(&channel, made, end));
-        }
-    }
 }
 
 /// A goroutine that waits: where it is started, and where it waits.
@@ -51,7 +26,18 @@ struct Waiter {
     waits: Location,
 }
 
-fn check(channel: &Channel<'_, '_>, made: Made, end: End) -> Option<Finding> {
+/// A channel of which this end alone is used, unless another form has told of it.
+pub(super) fn check(
+    channel: &Channel<'_, '_>,
+    made: Made,
+    end: End,
+    told: &[Finding],
+) -> Option<Finding> {
+    let scene = channel.scene;
+    let make = scene.cx.location(scene.span(Node::Expr(made.make)));
+    if made.capacity > 0 || told.iter().any(|finding| finding.defect == make) {
+        return None;
+    }
     let deeds = || channel.deeds.iter().flat_map(|(&at, deeds)| deeds.iter().map(move |d| (at, d)));
     let ends = deeds().any(|(_, deed)| {
         let inner = channel.inner(deed);

@@ -91,10 +91,9 @@ fn is_cancel(ty: &Type) -> bool {
 pub(super) fn is_candidate(groups: &Groups<'_>, group: &Group, bare: &Op) -> bool {
     let scene = &groups.scenes[bare.scene];
     let looped = !loops_around(scene, bare.node).is_empty();
-    let roomy = group.ops.iter().any(|op| matches!(op.act, Act::Make(size) if size != Some(0)));
     bare.act == Act::Send
         && bare.select.is_none()
-        && (looped || !roomy)
+        && (looped || !group.may_have_room())
         && !after_recover(scene, bare.node)
         && !holds_lock(scene, bare)
         && !in_arm(groups, bare)

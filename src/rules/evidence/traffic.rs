@@ -8,8 +8,8 @@ use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, Step
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
-use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::{How, runs};
+use crate::rules::evidence::{ends_process, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::summary::{At, BodyId, Read};
@@ -612,6 +612,20 @@ fn is_recovered(scene: &Scene<'_>, local: LocalId, recovers: &dyn Fn(Node) -> bo
         },
         _ => false,
     })
+}
+
+/// Visits the channels that a function makes and of which all is understood, but for those that end with
+/// the process.
+pub(super) fn each_channel(scene: &Scene<'_>, mut visit: impl FnMut(&Channel<'_, '_>, Made)) {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
+    for made in made_channels(scene, &read) {
+        if made.at.body == BodyId::OWN && ends_process(&scene.cx) {
+            continue;
+        }
+        if let Some(channel) = Channel::of(scene, &read, made.local) {
+            visit(&channel, made);
+        }
+    }
 }
 
 /// The channels that variables of the function are from where they are made, and for ever.

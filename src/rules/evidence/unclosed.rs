@@ -6,25 +6,12 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Step, StepId};
+use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::How;
-use crate::rules::evidence::traffic::{Channel, Deed, Made, goes_on, made_channels};
-use crate::rules::evidence::{ends_process, first_line};
-use crate::rules::scene::{Scene, is_beside_tests};
+use crate::rules::evidence::traffic::{Channel, Deed, Made, goes_on};
+use crate::rules::scene::is_beside_tests;
 use crate::source::{Location, Span};
-use crate::summary::{At, BodyId};
-
-/// Reports the ranges that nobody ends.
-pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
-    for made in made_channels(scene, &read) {
-        if made.at.body == BodyId::OWN && ends_process(&scene.cx) {
-            continue;
-        }
-        if let Some(channel) = Channel::of(scene, &read, made.local) {
-            findings.extend(check_channel(&channel, made));
-        }
-    }
-}
+use crate::summary::At;
 
 /// A range that waits: where it is reached, and where it stands if that is in another function.
 struct Ranged {
@@ -32,7 +19,8 @@ struct Ranged {
     inside: Option<Location>,
 }
 
-fn check_channel(channel: &Channel<'_, '_>, made: Made) -> Option<Finding> {
+/// The range over a channel that nobody ends.
+pub(super) fn check(channel: &Channel<'_, '_>, made: Made) -> Option<Finding> {
     let deeds = || channel.deeds.iter().flat_map(|(&at, deeds)| deeds.iter().map(move |d| (at, d)));
     let closes = |deed: &Deed| matches!(deed, Deed::Close) || channel.inner(deed).closes;
     if deeds().any(|(_, deed)| closes(deed)) {

@@ -6,7 +6,7 @@
 //! no way out but its close, on a way from the call on which nothing looks at either of the two.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Start, Step, StepId};
 use crate::index::{Callee, Def, LocalId, Selection, Type};
 use crate::rules::FunctionCx;
 use crate::rules::evidence::traffic::{given, goes_on};
@@ -129,23 +129,6 @@ fn is_untested(scene: &Scene<'_>, function: &Function<'_>, call: &Call, stmt: St
 }
 
 fn reaches_untested(scene: &Scene<'_>, cfg: &Cfg, call: &Call, from: Start, to: StepId) -> bool {
-    struct Untested<'u> {
-        to: StepId,
-        asks: &'u dyn Fn(StepId) -> bool,
-    }
-    impl Walk for Untested<'_> {
-        type State = ();
-        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-            match step {
-                step if step == self.to => Passing::Found,
-                step if (self.asks)(step) => Passing::Drop,
-                _ => Passing::On(()),
-            }
-        }
-        fn exit(&mut self, (): &(), _: Exit) -> bool {
-            false
-        }
-    }
     let is_ranged = |node: Node| match scene.parent(node) {
         Some(Node::Stmt(stmt)) => matches!(scene.file.stmt(stmt).kind, StmtKind::Range { .. }),
         _ => false,
@@ -158,7 +141,7 @@ fn reaches_untested(scene: &Scene<'_>, cfg: &Cfg, call: &Call, from: Start, to: 
         }
         _ => false,
     };
-    cfg.finds(from, (), &mut Untested { to, asks: &asks })
+    cfg.starts_without(from, to, &asks)
 }
 
 /// Where what is called returns nil for the channel along with an error.

@@ -12,7 +12,7 @@ use crate::rules::evidence::traffic::received_from;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::summary::{At, BodyId, Definition, Function, Source};
-use crate::syntax::{ExprId, ExprKind, Node, UnaryOp};
+use crate::syntax::{ExprId, Node};
 
 /// Reports the uses of channels that nobody has made yet.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -25,7 +25,7 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     };
     for channel in locals().filter(is_channel) {
         let zero = |of: &Definition| matches!(of.source, Source::Zero);
-        let Some(made) = Made::of(scene, function, channel, &zero) else { continue };
+        let Some(made) = Made::of(function, channel, &zero) else { continue };
         let flag = locals().find(|&flag| is_flag(scene, function, flag, &made));
         let Some(flag) = flag else { continue };
         findings.extend(use_before(scene, function, &made, flag));
@@ -44,7 +44,6 @@ struct Made {
 
 impl Made {
     fn of(
-        scene: &Scene<'_>,
         function: &Function<'_>,
         local: LocalId,
         unset: &dyn Fn(&Definition) -> bool,
@@ -55,19 +54,9 @@ impl Made {
         let is_unset = matches!(first[..], [first] if first.at.is_some() && unset(first));
         let set: Vec<At> = rest.iter().filter_map(|definition| definition.at).collect();
         let body = set.first()?.body;
-        let alone = set.iter().all(|at| at.body == body) && !set_by_address(scene, local);
+        let alone = set.iter().all(|at| at.body == body) && !function.is_addressed(local);
         (is_unset && alone).then_some(Made { local, home, body, set })
     }
-}
-
-/// Whether a variable's address is taken.
-fn set_by_address(scene: &Scene<'_>, local: LocalId) -> bool {
-    scene.uses(local).any(|usage| match scene.parent(Node::Expr(usage)) {
-        Some(Node::Expr(around)) => {
-            matches!(scene.file.expr(around).kind, ExprKind::Unary { op: UnaryOp::Addr, .. })
-        }
-        _ => false,
-    })
 }
 
 /// Whether a variable is false at first, and the literal sets it before it makes the channel.
@@ -82,7 +71,7 @@ fn is_flag(scene: &Scene<'_>, function: &Function<'_>, flag: LocalId, made: &Mad
     if !matches!(scene.info.local(flag).ty, Type::Basic(Basic::Bool)) {
         return false;
     }
-    let Some(own) = Made::of(scene, function, flag, &|of| is(of, false)) else { return false };
+    let Some(own) = Made::of(function, flag, &|of| is(of, false)) else { return false };
     let cfg = &function.body(made.body).cfg;
     let mut sets =
         function.definitions_of(flag).filter(|of| of.at.is_some_and(|at| own.set.contains(&at)));
@@ -120,7 +109,7 @@ fn use_before(
     let found = cfg.steps().find(|&step| {
         used(step).is_some() && {
             let mut walk = Unset { scene, flag, to: step, runs: &runs };
-            let any = cfg.finds(Start::Entry, true, &mut Reaches(step));
+            let any = cfg.starts_without(Start::Entry, step, &|_| false);
             any && !cfg.finds(Start::Entry, false, &mut walk)
         }
     })?;
@@ -146,21 +135,6 @@ fn used_at(scene: &Scene<'_>, cfg: &Cfg, step: StepId, channel: LocalId) -> Opti
 enum Act {
     Close,
     Wait,
-}
-
-/// Looks for a step.
-struct Reaches(StepId);
-
-impl Walk for Reaches {
-    type State = bool;
-
-    fn step(&mut self, on: &bool, step: StepId) -> Passing<bool> {
-        if step == self.0 { Passing::Found } else { Passing::On(*on) }
-    }
-
-    fn exit(&mut self, _: &bool, _: Exit) -> bool {
-        false
-    }
 }
 
 /// Looks for a way to a step on which the flag was not found unset, or the literal may have run since.

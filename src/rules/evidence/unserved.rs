@@ -9,9 +9,9 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::confidence_of_made;
+use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::How;
-use crate::rules::evidence::traffic::{Channel, Deed, Made, made_channels, received_from};
-use crate::rules::evidence::{ends_process, first_line};
+use crate::rules::evidence::traffic::{Channel, Deed, Made, each_channel, received_from};
 use crate::rules::scene::{Scene, holds_any};
 use crate::source::Span;
 use crate::summary::{At, BodyId};
@@ -36,12 +36,7 @@ fn each(scene: &Scene<'_>, ranges: bool, findings: &mut Vec<Finding>) {
     if !holds_any(&scene.cx, &["close"]) || !scene.nodes.iter().any(is_literal) {
         return;
     }
-    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
-    for made in made_channels(scene, &read) {
-        let Some(channel) = Channel::of(scene, &read, made.local) else { continue };
-        let found = check(&channel, made, ranges);
-        findings.extend(found.filter(|_| made.at.body != BodyId::OWN || !ends_process(&scene.cx)));
-    }
+    each_channel(scene, |channel, made| findings.extend(check(channel, made, ranges)));
 }
 
 /// A goroutine that receives: where it is started, and where it waits.

@@ -309,11 +309,9 @@ impl Story<'_> {
     /// Whether a channel has no room since a variable with its size was taken for zero: whoever asks for
     /// room asks for some, and for as many goroutines that make use of it.
     pub fn has_room_for_nothing(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
-        let is_taken = || {
-            let mut witness = stuck.witness.iter();
-            witness.any(|step| matches!(step.action, Action::Count(0) | Action::Condition(_)))
-        };
-        matches!(self.size_of_full(centre), Some((0, Some(Op::Load(_))))) && is_taken()
+        let is_decided = |action| matches!(action, Action::Count(0) | Action::Condition(_));
+        matches!(self.size_of_full(centre), Some((0, Some(Op::Load(_)))))
+            && stuck.witness.iter().any(|step| is_decided(step.action))
     }
 
     /// The capacity of a channel that is full, and what its size was computed with last.
