@@ -372,6 +372,7 @@ impl Machine<'_> {
             // An iterator function that is suspended.
             _ => return self.resume(state, process, slot, exit, true),
         };
+        let mut after = at + 1;
         let next = match subject {
             Value::Int(count) => {
                 let (count, cut) = shrink(count);
@@ -407,7 +408,12 @@ impl Machine<'_> {
                             None
                         }
                     } else {
-                        items.get(at as usize).copied()
+                        // The last first, and below zero how many were left: what a turn deletes of
+                        // its own moves none that is still to come.
+                        let left = if at == 0 { i64::MAX } else { -at - 1 };
+                        let left = left.min(items.len() as i64);
+                        after = -left;
+                        usize::try_from(left - 1).ok().map(|last| items[last])
                     }
                 }
                 Object::Closure { .. } | Object::Method { .. } => {
@@ -434,7 +440,7 @@ impl Machine<'_> {
         let frame = process.frame();
         match next {
             Some((key, value)) => {
-                *frame.slot(position) = Value::Int(at + 1);
+                *frame.slot(position) = Value::Int(after);
                 frame.values.push(key);
                 frame.values.push(value);
             }

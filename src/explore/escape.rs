@@ -55,6 +55,8 @@ impl Machine<'_> {
                         {
                             fed.push(channel);
                         }
+                        // What nobody assigns to keeps its value.
+                        Object::Cell(value) if var.settled => work.extend(value.object()),
                         _ => work.push(cell),
                     }
                 }

@@ -45,6 +45,9 @@ impl Machine<'_> {
         let id = match value {
             Value::Ref(id) | Value::Struct(id) => id,
             Value::FieldRef(..) | Value::ElementRef(..) => {
+                if let Some(func) = self.method_of_place(state, value, name) {
+                    return Ok(Some(Member::Method(func, value)));
+                }
                 let inner = self.load(state, value);
                 if inner.object().is_none() {
                     return Ok(None);
@@ -81,6 +84,9 @@ impl Machine<'_> {
             }
             Object::Cell(inner) => {
                 let inner = *inner;
+                if let Some(func) = self.method_of_place(state, value, name) {
+                    return Ok(Some(Member::Method(func, value)));
+                }
                 match inner {
                     // A pointer to a pointer has no members; a cell of a struct is its place.
                     Value::Nil => Ok(None),
@@ -213,26 +219,70 @@ impl Machine<'_> {
         None
     }
 
+    /// The method `name` that is given the place of a slice, map or the like at `pointer`: of the type that
+    /// the field there is declared with or, of any other place, the only one that what is in it can have.
+    fn method_of_place(&self, state: &State, pointer: Value, name: NameId) -> Option<FuncId> {
+        let takes_place = |func: &FuncId| !self.program.func(*func).value_receiver;
+        if let Value::FieldRef(id, field) = pointer
+            && let Object::Struct { ty, .. } = state.heap.get(id)
+            && let Type::Struct(fields) = self.program.types.underlying(*ty)
+        {
+            let ty = fields.iter().find(|declared| declared.name == field)?.ty;
+            let is_place = self.program.types.is_replaced(ty);
+            return self.method_of_type(ty, name).filter(|func| is_place && takes_place(func));
+        }
+        let Value::Ref(id) = pointer else { return None };
+        let &Object::Cell(inside) = state.heap.get(id) else { return None };
+        let base = match inside {
+            Value::Int(_) | Value::Str(_) | Value::Bool(_) => MethodBase::Scalar,
+            Value::Func(_) => MethodBase::Func,
+            Value::Ref(id) => match state.heap.get(id) {
+                Object::Channel(_) => MethodBase::Chan,
+                Object::Slice { .. } => MethodBase::Slice,
+                Object::Map { .. } => MethodBase::Map,
+                Object::Closure { .. } => MethodBase::Func,
+                _ => return None,
+            },
+            // What is nil may be a pointer as well.
+            Value::Nil => {
+                let only = self.only_method(name, |_| true)?;
+                let of_place = self.only_method(name, |base| base.is_some());
+                return of_place.filter(|func| *func == only && takes_place(func));
+            }
+            _ => return None,
+        };
+        self.only_method(name, |of| of == Some(base)).filter(takes_place)
+    }
+
     /// The only method of this name that a value of this kind can have.
     fn method_by_kind(&self, value: Value, name: NameId, base: MethodBase) -> Option<Member> {
+        self.only_method(name, |of| of == Some(base)).map(|func| Member::Method(func, value))
+    }
+
+    /// The only method of this name that the types of these kinds declare; structs and the like are of none.
+    fn only_method(
+        &self,
+        name: NameId,
+        wanted: impl Fn(Option<MethodBase>) -> bool,
+    ) -> Option<FuncId> {
         let mut found = None;
         for named in 0..self.program.types.named_count() {
             let named = crate::program::types::NamedId(named as u32);
             let Some(&func) = self.program.methods.get(&(named, name)) else { continue };
             let definition = self.program.types.named(named).definition;
-            let fits = match self.program.types.underlying(definition) {
-                Type::Chan(..) => base == MethodBase::Chan,
-                Type::Slice(_) | Type::Array(..) => base == MethodBase::Slice,
-                Type::Map(..) => base == MethodBase::Map,
-                Type::Func(_) => base == MethodBase::Func,
-                Type::Bool | Type::Int | Type::String => base == MethodBase::Scalar,
-                _ => false,
+            let base = match self.program.types.underlying(definition) {
+                Type::Chan(..) => Some(MethodBase::Chan),
+                Type::Slice(_) | Type::Array(..) => Some(MethodBase::Slice),
+                Type::Map(..) => Some(MethodBase::Map),
+                Type::Func(_) => Some(MethodBase::Func),
+                Type::Bool | Type::Int | Type::String => Some(MethodBase::Scalar),
+                _ => None,
             };
-            if fits && found.replace(func).is_some() {
+            if wanted(base) && found.replace(func).is_some() {
                 return None;
             }
         }
-        found.map(|func| Member::Method(func, value))
+        found
     }
 
     /// `base.name = value`

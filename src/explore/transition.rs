@@ -373,11 +373,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether a count is not known well enough to rely on.
+    /// Whether a count is not known well enough to rely on. Of a group from outside only what was counted
+    /// here is known: who counts it down elsewhere is not.
     pub(super) fn is_inexact(&self, state: &State, id: ObjectId) -> bool {
         match state.heap.get(id) {
-            Object::WaitGroup { exact, shrunk, .. } => {
-                !exact || shrunk.is_some_and(|count| !self.large.contains(&count))
+            Object::WaitGroup { exact, shrunk, count } => {
+                !exact
+                    || shrunk.is_some_and(|count| !self.large.contains(&count))
+                    || *count > 0 && state.heap.is_external(id)
             }
             _ => false,
         }
@@ -463,7 +466,8 @@ impl Machine<'_> {
                     readers.remove(own);
                 }
             }
-            _ => {}
+            // Its methods are not run.
+            _ => state.doubts.inexact = true,
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) use constant::arithmetic;
 
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::program::code::{
     Constant, External, ExternalId, Func, FuncId, Global, GlobalId, NameId, Op, Pc, Slot, SlotSet,
@@ -67,6 +67,7 @@ pub(super) fn package(mut package: Package<'_>) -> Output {
         file: 0,
         depth: 0,
         results_by_name: FxHashMap::default(),
+        needs_place: FxHashSet::default(),
     };
     compiler.types();
     let bodies = compiler.headers();
@@ -128,6 +129,9 @@ struct Compiler<'a> {
     depth: u32,
     /// Number of results of the methods of a name; `None` if they differ.
     results_by_name: FxHashMap<Symbol, Option<u8>>,
+    /// The names of methods that are given the place of a slice, map or the like, and so may put another
+    /// value there.
+    needs_place: FxHashSet<Symbol>,
 }
 
 impl<'a> Compiler<'a> {
@@ -203,6 +207,9 @@ impl<'a> Compiler<'a> {
             let ty = self.named_type(named);
             let named = self.out.types.name_of(ty).unwrap_or(named);
             self.out.methods.entry((named, method)).or_insert(id);
+            if pointer && self.out.types.is_replaced(ty) {
+                self.needs_place.insert(name);
+            }
         }
         let results = u8::try_from(results).ok();
         self.results_by_name

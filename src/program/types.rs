@@ -199,6 +199,22 @@ impl Types {
         }
     }
 
+    /// Whether a variable of this type gets another value when it is assigned: a struct or an array is
+    /// overwritten where it is.
+    pub fn is_replaced(&self, id: TypeId) -> bool {
+        matches!(
+            self.underlying(id),
+            Type::Bool
+                | Type::Int
+                | Type::Float
+                | Type::String
+                | Type::Slice(_)
+                | Type::Map(..)
+                | Type::Chan(..)
+                | Type::Func(_)
+        )
+    }
+
     /// The type of the elements of a slice, array or map; unknown otherwise.
     pub fn element(&self, id: TypeId) -> TypeId {
         match *self.underlying(id) {

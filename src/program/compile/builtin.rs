@@ -137,7 +137,7 @@ impl Compiler<'_> {
                 self.emit(Op::CallExternal { callee, args, spread, want }, span);
             }
             Callee::Member(base, name) => {
-                self.expr(base);
+                self.receiver(base, name);
                 let args = self.arguments(args);
                 let name = self.name_id(name);
                 self.emit(Op::CallMethod { name, args, spread, want }, span);
@@ -147,6 +147,21 @@ impl Compiler<'_> {
                 let args = self.arguments(args);
                 self.emit(Op::Call { args, spread, want }, span);
             }
+        }
+    }
+
+    /// What the method `name` is called on: `(&x).m()` may be written `x.m()`
+    /// (<https://go.dev/ref/spec#Calls>).
+    fn receiver(&mut self, base: ExprId, name: Symbol) {
+        let tree = self.tree();
+        let is_place = match tree.expr(tree.unparen(base)).kind {
+            ExprKind::Ident(_) => true,
+            ExprKind::Selector { base, .. } => self.import_of(base).is_none(),
+            _ => false,
+        };
+        match is_place && self.needs_place.contains(&name) {
+            true => self.address(base, tree.expr(base).span),
+            false => self.expr(base),
         }
     }
 

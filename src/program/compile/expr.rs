@@ -257,7 +257,7 @@ impl Compiler<'_> {
     }
 
     /// `&operand`
-    fn address(&mut self, operand: ExprId, span: Span) {
+    pub(super) fn address(&mut self, operand: ExprId, span: Span) {
         let tree = self.tree();
         let operand = tree.unparen(operand);
         match &tree.expr(operand).kind {
