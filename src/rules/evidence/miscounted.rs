@@ -105,9 +105,17 @@ impl<'g, 'a> Group<'g, 'a> {
                 _ => {}
             }
         }
-        for body in literals {
+        let mut next = 0;
+        while let Some(&body) = literals.get(next) {
+            next += 1;
             for run in runs(scene, function, body)? {
                 group.used.push(run.at);
+                // What calls it may be a literal as well, that others run.
+                for around in function.enclosing(run.at.body).take_while(|&body| body != owner) {
+                    if !literals.contains(&around) {
+                        literals.push(around);
+                    }
+                }
             }
         }
         // Counted up and waited for, and nobody there to count it down: it is meant to stay, as

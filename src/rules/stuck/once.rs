@@ -24,19 +24,28 @@ pub fn is_left_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
             file == func.file && span.start <= label.start && label.end <= span.end
         };
         let declared = file.decl(func.decl).span;
-        let waits = || labels(Role::Stuck).any(|label| within(label.location, declared));
-        if !within(started, declared) || waits() {
+        if !within(started, declared) {
             return None;
         }
-        let is_start = |node: &Node| match *node {
-            Node::Stmt(stmt) => {
-                let stmt = file.stmt(stmt);
-                matches!(stmt.kind, StmtKind::Go(_)) && within(started, stmt.span)
-            }
-            _ => false,
+        let starts: Vec<(Node, Span)> = file
+            .descendants(Node::Decl(func.decl))
+            .filter_map(|node| match node {
+                Node::Stmt(stmt) => {
+                    let stmt = file.stmt(stmt);
+                    matches!(stmt.kind, StmtKind::Go(_)).then_some((node, stmt.span))
+                }
+                _ => None,
+            })
+            .collect();
+        // Whoever waits in a goroutine that the function starts is not the function.
+        let waits = |label: Location| {
+            within(label, declared) && !starts.iter().any(|(_, start)| within(label, *start))
         };
-        let go = file.descendants(Node::Decl(func.decl)).filter(is_start).last()?;
-        Some((func.id, go))
+        if labels(Role::Stuck).any(|label| waits(label.location)) {
+            return None;
+        }
+        let go = starts.iter().rev().find(|(_, start)| within(started, *start))?;
+        Some((func.id, go.0))
     });
     starter.is_some_and(|(func, go)| is_once(cx, func, go))
 }
