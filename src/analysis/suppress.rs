@@ -17,6 +17,7 @@
 use super::Selections;
 use crate::diagnostic::Finding;
 use crate::rules::bad_suppression::Fault;
+use crate::rules::cancel_not_called;
 use crate::rules::{GROUPS, registry};
 use crate::source::{FileId, Location, SourceText, Span};
 use crate::syntax::File;
@@ -294,7 +295,8 @@ fn staticcheck_names(rest: &str) -> Option<Vec<&'static str>> {
     (!known.is_empty() && !reason.trim().is_empty()).then_some(known)
 }
 
-/// `nolint` alone is for all linters; a list may name straggler, or its rules.
+/// `nolint` alone is for all linters; a list may name straggler, or its rules, or `go vet`, which says of a
+/// cancel function that is lost what straggler says.
 fn golangci_names(rest: &str) -> Option<Vec<&'static str>> {
     let Some(list) = rest.strip_prefix(':') else { return Some(Vec::new()) };
     let list = list.split("//").next().unwrap_or_default();
@@ -303,7 +305,13 @@ fn golangci_names(rest: &str) -> Option<Vec<&'static str>> {
     if names.iter().any(|name| all(name)) {
         return Some(Vec::new());
     }
-    let known: Vec<&'static str> = names.into_iter().filter_map(known_name).collect();
+    let known: Vec<&'static str> = names
+        .into_iter()
+        .filter_map(|name| match name {
+            "govet" | "lostcancel" => Some(cancel_not_called::ID),
+            name => known_name(name),
+        })
+        .collect();
     (!known.is_empty()).then_some(known)
 }
 

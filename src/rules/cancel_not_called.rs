@@ -121,30 +121,76 @@ fn check_made(
 ) -> Option<Finding> {
     let function = &read.function;
     let local = match function.info.resolve(made.cancel) {
-        Def::Blank if !is_covered(cx, read, made) => return Some(thrown(cx, function, made)),
+        Def::Blank if is_covered(cx, read, made) => return None,
+        Def::Blank => {
+            let mut finding = thrown(cx, function, made);
+            // Who gets a context can only wait for its deadline.
+            if made.deadline && is_given_back(function, made) {
+                finding.confidence = Confidence::Low;
+            }
+            return Some(finding);
+        }
         Def::Local(local) => *local,
         _ => return None,
     };
     if !matches!(function.info.local(local).kind, LocalKind::Var | LocalKind::LoopVar)
         || is_covered(cx, read, made)
         || is_watched(function, made, local)
+        || is_let_go(function, local)
     {
         return None;
     }
     let cfg = &function.body(made.at.body).cfg;
-    let mut walk = Lost { function, body_at: made.at, local, stored: made.stored };
+    let parent = function.args(made.call).first().and_then(|&parent| {
+        match function.info.resolve(function.file.unparen(parent)) {
+            Def::Local(parent) => Some(*parent),
+            _ => None,
+        }
+    });
+    let mut walk = Lost { function, body_at: made.at, local, parent, stored: made.stored };
     let paths = cfg.search(Start::After(made.stored), (), &mut walk);
     let once = is_made_once(function, parents, made);
     let paths: Vec<Path> =
         paths.into_iter().filter(|path| !(once && comes_again(path, made))).collect();
     if let Some(path) = first(function, made, &paths) {
         let mut finding = lost(cx, function, made, path);
-        if nobody_has_it(cx, function, made, path) && !is_called_on_others(function, made, local) {
+        let is_harmless = made.deadline || nobody_has_it(cx, function, made, path);
+        if is_harmless && !is_called_on_others(function, made, local) {
             finding.confidence = Confidence::Low;
         }
         return Some(finding);
     }
     piles_up(cx, function, parents, made, local).or_else(|| part::check(cx, read, made))
+}
+
+/// Whether the function returns the context.
+fn is_given_back(function: &Function<'_>, made: &Made) -> bool {
+    let file = function.file;
+    let Def::Local(context) = function.info.resolve(file.unparen(made.context)) else {
+        return false;
+    };
+    let root = Node::Decl(function.index.func(function.id).decl);
+    file.descendants(root).any(|node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::Return(values) = &file.stmt(stmt).kind else { return false };
+        values.iter().any(|&value| is_local(function, file.unparen(value), *context))
+    })
+}
+
+/// Whether the cancel function is assigned to `_`: somebody has decided not to call it.
+fn is_let_go(function: &Function<'_>, cancel: LocalId) -> bool {
+    let file = function.file;
+    let root = Node::Decl(function.index.func(function.id).decl);
+    file.descendants(root).any(|node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::Assign { left, right, op: None } = &file.stmt(stmt).kind else {
+            return false;
+        };
+        left.iter().zip(right).any(|(&left, &right)| {
+            matches!(function.info.resolve(file.unparen(left)), Def::Blank)
+                && is_local(function, file.unparen(right), cancel)
+        })
+    })
 }
 
 /// Whether the end of the context is seen to by one that it is derived from in this function, and
@@ -195,7 +241,25 @@ struct Lost<'f, 'a> {
     function: &'f Function<'a>,
     body_at: At,
     local: LocalId,
+    /// The context that it is derived from, which ends it too.
+    parent: Option<LocalId>,
     stored: StepId,
+}
+
+impl Lost<'_, '_> {
+    /// Whether a step receives from the `Done` of the parent.
+    fn is_end_of_parent(&self, step: Step) -> bool {
+        let file = self.function.file;
+        let received = match step {
+            Step::Recv(_) | Step::Comm(_) => step.received_from(file),
+            _ => None,
+        };
+        let asked = received.and_then(|channel| file.method_call(file.unparen(channel)));
+        asked.is_some_and(|(base, name)| {
+            name.name.as_str() == "Done"
+                && self.parent.is_some_and(|parent| is_local(self.function, base, parent))
+        })
+    }
 }
 
 impl Walk for Lost<'_, '_> {
@@ -207,6 +271,9 @@ impl Walk for Lost<'_, '_> {
             return Passing::Found;
         }
         let what = function.step(At { body: self.body_at.body, step });
+        if self.is_end_of_parent(what) {
+            return Passing::Drop;
+        }
         let mut stored = false;
         if let Step::Assign(stmt) = what
             && let StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. } =

@@ -6,12 +6,12 @@
 mod outside;
 mod writer;
 
-use crate::diagnostic::{Finding, Label, Role};
+use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Path, PathEnd, Step, StepId};
 use crate::index::{Callee, Def, LocalId, Type};
 use crate::rules::access::{self, Access, What};
 use crate::rules::handoff::{go_keyword, way_out};
-use crate::rules::scene::holds_any;
+use crate::rules::scene::{holds_any, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Function, Read, Spawn};
@@ -23,9 +23,14 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
+    let first = findings.len();
     of_goroutines(cx, findings);
     outside::check(cx, findings);
     writer::check(cx, findings);
+    // A test whose time is up has failed.
+    if serves_tests(cx.index(), cx.func) {
+        findings[first..].iter_mut().for_each(|finding| finding.confidence = Confidence::Low);
+    }
 }
 
 fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {

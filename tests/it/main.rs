@@ -9,6 +9,7 @@ mod chain;
 mod cli;
 mod config;
 mod docs;
+mod doubtful;
 mod editors;
 mod explore;
 mod facts;

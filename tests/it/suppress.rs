@@ -152,3 +152,17 @@ fn what_is_unused_is_not_judged_where_a_finding_may_be_unseen() {
         "import \"example.com/nowhere\"\nfunc g(ctx context.Context) { nowhere.F(ctx) }\n";
     check(&format!("{missing}{unused}"), &[], 0);
 }
+
+#[test]
+fn what_go_vet_says_too_is_suppressed_with_it() {
+    let thrown = |before: &str, behind: &str| {
+        format!(
+            "\nfunc f(ctx context.Context) {{\n{before}\n\
+             \tctx, _ = context.WithCancel(ctx){behind}\n\t_ = run(ctx)\n}}\n"
+        )
+    };
+    check(&thrown("", " //nolint:govet"), &[], 1);
+    check(&thrown("", " // nolint: errcheck, govet // its parent ends it"), &[], 1);
+    check(&thrown("\t//nolint:lostcancel", ""), &[], 1);
+    check(&thrown("", " //nolint:errcheck"), &["4 cancel-not-called"], 0);
+}

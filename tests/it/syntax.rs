@@ -230,6 +230,10 @@ fn what_the_grammar_does_not_know() {
         "package p\nfunc f (v T)\n  x y z := (call new (+ 1 2)) (call new []int) (call new (call (func () (int)\n    return 1)))\n  (call make (- n 1))\n  if x\n  _ = (interface (M ())).M\n  label L\n  label M\n  empty\n",
     );
     check(
+        "package p\nfunc f() {\n\tx, y := new(s[0]), new(m[\"a\"])\n\tx, y = new(s[i:]), new(T[[2]int])\n\tx, y = new(s[i-1]), new(s[i])\n}\n",
+        "package p\nfunc f ()\n  x y := (call new (index s 0)) (call new (index m \"a\"))\n  x y = (call new (slice s i _ _)) (call new (index T [2]int))\n  x y = (call new (index s (- i 1))) (call new (index s i))\n",
+    );
+    check(
         "package p\nconst ( a = 1 )\nfunc f() {\n\tconst (b = 2)\n\tx := 1 /* two\n\tlines */ y := 2\n}\nvar z = 3",
         "package p\nconst iota=0 a = 1\nfunc f ()\n  const iota=0 b = 2\n  x := 1\n  y := 2\nvar z = 3\n",
     );

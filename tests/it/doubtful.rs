@@ -1,0 +1,65 @@
+//! Findings that hold and yet are not shown unless they are asked for: the harm ends by itself, or is done
+//! where a test has failed anyway.
+
+use crate::cli::{found, module, straggler};
+
+/// What a run tells of one file, as `path:line rule confidence`.
+#[track_caller]
+fn check(path: &str, source: &str, expected: &[&str]) {
+    let module = module(&[(path, source)]);
+    let told = |args: &[&str]| {
+        let run = straggler(module.path())
+            .args(["check", "--format", "jsonl", "./..."])
+            .args(args)
+            .output();
+        found(run.expect("straggler runs"), ["rule", "confidence"])
+    };
+    assert_eq!(told(&["--min-confidence", "low"]), expected, "of {source}");
+    let shown: Vec<&&str> = expected.iter().filter(|line| !line.ends_with(" low")).collect();
+    assert_eq!(
+        told(&[]).iter().map(String::as_str).collect::<Vec<_>>(),
+        shown.into_iter().copied().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_context_with_a_deadline_that_is_given_away() {
+    let source = |made: &str, result: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\nvar limit = time.Minute\n\n\
+             func limited(parent context.Context) {result} {{\n\tctx, _ := {made}\n\treturn ctx{rest}\n}}\n",
+            rest = if result == "error" { ".Err()" } else { "" }
+        )
+    };
+    let timeout = "context.WithTimeout(parent, limit)";
+    check("m.go", &source(timeout, "context.Context"), &["m.go:11 cancel-not-called low"]);
+    check("m.go", &source(timeout, "error"), &["m.go:11 cancel-not-called high"]);
+    let cancel = "context.WithCancel(parent)";
+    check("m.go", &source(cancel, "context.Context"), &["m.go:11 cancel-not-called high"]);
+}
+
+#[test]
+fn a_deadline_that_one_path_leaves_and_no_other_cuts_short() {
+    let source = |on_other: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"errors\"\n\t\"time\"\n)\n\n\
+             func f(ctx context.Context, n int, run func(context.Context, func())) error {{\n\
+             \tctx, cancel := context.WithTimeout(ctx, time.Minute)\n\
+             \tif n == 0 {{\n\t\treturn errors.New(\"none\")\n\t}}\n\
+             \tif n == 1 {{\n\t\t{on_other}\n\t\treturn errors.New(\"one\")\n\t}}\n\
+             \tif n == 2 {{\n\t\t{on_other}\n\t\treturn errors.New(\"two\")\n\t}}\n\
+             \trun(ctx, cancel)\n\treturn nil\n}}\n"
+        )
+    };
+    check("m.go", &source("cancel()"), &["m.go:12 cancel-not-called high"]);
+    check("m.go", &source("run(ctx, cancel)"), &["m.go:12 cancel-not-called low"]);
+}
+
+#[test]
+fn a_test_whose_time_is_up_has_failed() {
+    let source = "package m\n\nimport \"time\"\n\nfunc read(from func() int) (n int) {\n\
+                  \tdone := make(chan struct{})\n\tgo func() {\n\t\tdefer close(done)\n\t\tn = from()\n\t}()\n\
+                  \tselect {\n\tcase <-done:\n\t\treturn n\n\tcase <-time.After(time.Second):\n\t\treturn 0\n\t}\n}\n";
+    check("m.go", source, &["m.go:9 shared-after-timeout medium"]);
+    check("m_test.go", source, &["m_test.go:9 shared-after-timeout low"]);
+}
