@@ -23,7 +23,7 @@ use crate::rules::makers;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{Location, Span};
-use crate::summary::{Act, At, ContextRoot, Function, Mode, Place, Read, Root, facts};
+use crate::summary::{Act, At, BodyId, ContextRoot, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtKind};
 use callers::Callers;
 use evidence::Evidence;
@@ -142,8 +142,10 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     let spans = [file.expr(fresh.made).span, file.expr(fresh.call).span];
     let made_at = function.at_call(fresh.made)?;
     let ends = purpose::ends_something(function, fresh.call);
+    // A goroutine that ends something may go on when the function has returned.
     if ends
-        && !(purpose::is_made_to_end(function, fresh.call)
+        && !(fresh.at.body == BodyId::OWN
+            && purpose::is_made_to_end(function, fresh.call)
             && is_undecided(cx, function, fresh.made))
         || purpose::waits_for_peers(function, fresh.call)
         || purpose::is_explained(function, &spans)

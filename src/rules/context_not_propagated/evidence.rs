@@ -133,7 +133,7 @@ fn waits_within(
             None => by_form(function, call, &cx.index().func_type(*func), arg),
         },
         Callee::InterfaceMethod(selection) => match implementations(cx, selection) {
-            None if is_setting() => None,
+            None if is_setting() || may_be_in_sight(cx, selection) => None,
             None => by_form(function, call, &selection.ty, arg),
             Some(_) if depth == 0 => None,
             Some(known) => through_any(cx, &known, arg, depth - 1),
@@ -342,6 +342,22 @@ pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec
     let read = methods.into_iter().filter(|&func| cx.summaries().of(func).is_some());
     let read: Vec<FuncId> = read.take(MAX_IMPLEMENTATIONS).collect();
     (anybody || !read.is_empty()).then_some(read)
+}
+
+/// Whether a method of the module with a body may be what a call through an interface of the module runs,
+/// although its type is not understood to implement that.
+fn may_be_in_sight(cx: &FunctionCx<'_>, selection: &Selection) -> bool {
+    let Some(TypeDecl::Global(object)) = selection.owner.named().map(|named| named.decl) else {
+        return false;
+    };
+    let index = cx.index();
+    let has_method = |package: PackageId| {
+        let mut funcs = index.package(package).funcs.iter();
+        funcs.any(|func| {
+            func.receiver.is_some() && func.name == selection.name && !serves_tests(index, func.id)
+        })
+    };
+    is_of_module(cx, object.package) && cx.package.packages_with(selection.name).any(has_method)
 }
 
 /// Whether a package is the one at hand, or one of its module that it can reach.

@@ -78,6 +78,22 @@ const REASONS: [&str; 24] = [
     "timeout",
 ];
 
+/// Those that decide it in the few words that have room behind a statement.
+const DECISIONS: [&str; 12] = [
+    "deliberate",
+    "detach",
+    "even if",
+    "even when",
+    "independent",
+    "intentional",
+    "must not",
+    "no cancel",
+    "not cancel",
+    "on purpose",
+    "outlive",
+    "regardless",
+];
+
 /// Whether the function, or what it calls here, is there to put an end to something.
 pub fn ends_something(function: &Function<'_>, call: ExprId) -> bool {
     let own = function.index.func(function.id).name.as_str();
@@ -304,24 +320,27 @@ fn asks(function: &Function<'_>, expr: ExprId, method: &str) -> bool {
     }
 }
 
-/// Whether the comment right above a line, or above the function, gives a reason.
+/// Whether the comment right above a line or behind it, or above the function, gives a reason.
 pub fn is_explained(function: &Function<'_>, spans: &[Span]) -> bool {
     let file = function.file;
     let declared = file.decl(function.index.func(function.id).decl).span;
-    let gives_reason = |text: &str| {
+    let gives = |text: &str, reasons: &[&str]| {
         let text = text.to_lowercase();
         let open = ["todo", "fixme", "xxx"].iter().any(|mark| text.contains(mark));
         // A mark that asks about the context has not decided.
         let asks = text.contains('?') && (text.contains("ctx") || text.contains("context"));
         let open = open && !asks;
-        !open && REASONS.iter().any(|reason| text.contains(reason))
+        !open && reasons.iter().any(|reason| text.contains(reason))
     };
-    spans.iter().any(|span| gives_reason(&comment_above(file, file.source.line(span.start)))) || {
-        let text = comment_above(file, file.source.line(declared.start)).to_lowercase();
-        ["background", "detach", "outlive", "regardless", "even if"]
-            .iter()
-            .any(|reason| text.contains(reason))
-    }
+    let line = |span: &Span| file.source.line(span.start);
+    spans.iter().any(|span| gives(&comment_above(file, line(span)), &REASONS))
+        || spans.iter().any(|span| gives(&comment_behind(file, line(span)), &DECISIONS))
+        || {
+            let text = comment_above(file, file.source.line(declared.start)).to_lowercase();
+            ["background", "detach", "outlive", "regardless", "even if"]
+                .iter()
+                .any(|reason| text.contains(reason))
+        }
 }
 
 /// The text of the comment right above a line.
@@ -342,6 +361,14 @@ fn comment_above(file: &File, line: u32) -> String {
         text.insert_str(0, &file.source.text(*comment));
     }
     text
+}
+
+/// The text of the comment at the end of a line.
+fn comment_behind(file: &File, line: u32) -> String {
+    let mut comments = file.comments.iter();
+    let behind = comments
+        .find(|&&comment| file.source.line(comment.start) == line && !stands_alone(file, comment));
+    behind.map(|comment| file.source.text(*comment).into_owned()).unwrap_or_default()
 }
 
 /// Whether nothing stands before a comment on its line.
