@@ -38,7 +38,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             "timer" if is_named && calls_back(function, &held) => {
                 stopped_elsewhere(&read, &held).and_then(|_| not_stopped(cx, &read, &held, "runs"))
             }
-            "timer" if is_named && outlives_a_turn(function, &held) => {
+            "timer" if is_named && outlives_a_turn(function, &held) && stops(&held) => {
                 stopped_elsewhere(&read, &held).and_then(|_| not_stopped(cx, &read, &held, "stays"))
             }
             "timer" if is_named && held.thing() == held.whole() && !stops(&held) => {

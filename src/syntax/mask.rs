@@ -197,6 +197,9 @@ impl Tokens {
                         at += 2;
                     }
                     if self.tok(at) == Tok::Open(b'[') {
+                        if !self.may_be_types(at) {
+                            return false;
+                        }
                         at = self.partner[at] + 1;
                     }
                     break;
@@ -209,6 +212,22 @@ impl Tokens {
             at += 1;
         }
         parens == 0 && matches!(self.tok(at), Tok::Comma | Tok::Close(b')'))
+    }
+
+    /// Whether what stands between the brackets at `open` may be type arguments, as far as the tokens at
+    /// their level tell.
+    fn may_be_types(&self, open: usize) -> bool {
+        let close = self.partner[open];
+        let mut at = open + 1;
+        while at < close {
+            match self.tok(at) {
+                Tok::Open(_) if self.partner[at] > at => at = self.partner[at],
+                Tok::Literal | Tok::Colon | Tok::Op => return false,
+                _ => {}
+            }
+            at += 1;
+        }
+        true
     }
 
     /// Puts a semicolon behind the last specification of the group that the keyword at `at` starts.
