@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use crate::catalog::{self, Context};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, LocalId, LocalKind};
+use crate::index::{Basic, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::scene::{Scene, may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::Span;
@@ -383,14 +383,25 @@ fn told(
                 at.step == *step && wait.what == What::Library(catalog::Wait::Exec)
             };
             let name = purpose_of(scene, call).map(str::to_lowercase);
-            return name.is_some_and(|name| serves.iter().any(|verb| name.starts_with(verb)))
-                && !read.waits(go.body).iter().any(of_process);
+            let goes_on = name.is_some_and(|name| serves.iter().any(|verb| name.starts_with(verb)));
+            return goes_on && !read.waits(go.body).iter().any(of_process)
+                || asks_for(function, at, call, &helper.end);
         }
         let Some(received) = function.step(at).received_from(function.file) else { return false };
         signals.iter().any(|signal| function.places(at, received).may_be(signal))
             || foreign_end(scene, read, at, received).is_some_and(|end| end == helper.end)
     };
     cfg.steps().filter(is_told).collect()
+}
+
+/// Whether a call asks of the end, a channel that it is given, whether it has come.
+fn asks_for(function: &Function<'_>, at: At, call: ExprId, end: &Place) -> bool {
+    let is_end = |&arg: &ExprId| {
+        matches!(function.info.type_of(arg), Type::Chan(..))
+            && function.places(at, arg).only() == Some(end)
+    };
+    matches!(function.info.type_of(call), Type::Basic(Basic::Bool))
+        && function.args(call).iter().any(is_end)
 }
 
 /// The last name of what is called.

@@ -19,7 +19,8 @@ use crate::syntax::{ExprId, Node, StmtKind};
 /// Reports the closes that others may not have waited for.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
     for group in groups.all() {
-        for close in group.ops.iter().filter(|op| op.act == Act::Close) {
+        let closes = group.ops.iter().filter(|op| op.act == Act::Close);
+        for close in closes.filter(|close| is_come_to(groups, close)) {
             let found = registered(groups, group, close)
                 .or_else(|| answered(groups, group, close))
                 .or_else(|| outlived(groups, group, close))
@@ -27,6 +28,18 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
             findings.extend(found);
         }
     }
+}
+
+/// Whether the close can happen: what a function defers that has no way out never does.
+fn is_come_to(groups: &Groups<'_>, close: &Op) -> bool {
+    let scene = &groups.scenes[close.scene];
+    let is_deferred = matches!(close.node, Node::Expr(call) if scene.is_deferred(call));
+    let leaves = || {
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        let body = read.function.body_of(close.literal)?;
+        Some(read.function.body(body).cfg.exits().next().is_some())
+    };
+    !is_deferred || leaves().unwrap_or(true)
 }
 
 fn finding(groups: &Groups<'_>, close: &Op, message: String) -> Finding {
