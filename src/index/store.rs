@@ -86,6 +86,13 @@ impl Index<'_> {
         self.package(from).reach.get_or_init(|| self.find_reach(from))
     }
 
+    /// Whether an import path is one of the module that a package of the run belongs to, as far as that
+    /// is known.
+    pub fn is_of_module(&self, package: PackageId, path: Symbol) -> bool {
+        let module = self.snapshot.package(package).module.map(|id| self.snapshot.module(id));
+        module.is_some_and(|it| !it.path.is_empty() && is_below(path.as_str(), &it.path))
+    }
+
     fn find_reach(&self, from: PackageId) -> Box<[PackageId]> {
         let module = self.snapshot.package(from).module.map(|id| self.snapshot.module(id));
         let Some(module) = module.filter(|module| !module.path.is_empty()) else {

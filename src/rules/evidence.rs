@@ -23,6 +23,7 @@ mod locks;
 mod miscounted;
 mod nilled;
 mod one_ended;
+mod outside;
 mod reading;
 mod recipient;
 mod relocked;

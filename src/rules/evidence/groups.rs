@@ -6,6 +6,8 @@
 //! group is safe, and a claim about *some* needs more. A group that code outside the package may
 //! know is open, and nothing can be said about all that is done to it.
 
+mod results;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -14,6 +16,7 @@ use crate::flow::{Cfg, StepId};
 use crate::index::{
     Builtin, Callee, Def, FuncId, LocalId, LocalKind, ObjectId, QualifiedName, Type,
 };
+use crate::rules::evidence::outside::Outside;
 use crate::rules::evidence::reading::{channels_in, passing_on, read_in};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
@@ -152,6 +155,10 @@ impl Channels {
     fn of(scenes: &[Scene<'_>]) -> Channels {
         let mut builder = Builder {
             scenes,
+            outside: scenes.first().map(|scene| {
+                let cx = &scene.cx;
+                Outside::of(cx.index(), cx.package.package)
+            }),
             scene: 0,
             numbers: FxHashMap::default(),
             names: Vec::new(),
@@ -199,6 +206,7 @@ enum Value {
 
 struct Builder<'b, 'a> {
     scenes: &'b [Scene<'a>],
+    outside: Option<Outside<'a, 'a>>,
     scene: usize,
     numbers: FxHashMap<Name, u32>,
     names: Vec<Name>,
@@ -276,21 +284,23 @@ impl Builder<'_, '_> {
     fn read_signature(&mut self) {
         let scene = &self.scenes[self.scene];
         let func = scene.cx.func;
-        let exported = scene.name.name.as_str().starts_with(char::is_uppercase)
-            && scene.cx.index().package(scene.cx.package.package).name.as_str() != "main";
         for (number, local) in scene.info.locals().iter().enumerate() {
             let local_id = LocalId(number as u32);
             if local.owner.is_some() || self.depth(&local.ty).is_none() {
                 continue;
             }
             match local.kind {
-                LocalKind::Param(_) if exported => {
+                LocalKind::Param(_) if self.may_be_called_with(&local.ty) => {
                     let number = self.local(local_id);
                     self.set_open(number);
                 }
                 LocalKind::Result(index) => {
                     let (a, b) = (self.local(local_id), self.number(Name::Result(func, index)));
                     self.join(a, b);
+                    // It may be given by a `return` without values.
+                    if self.may_be_called_with(&local.ty) {
+                        self.set_open(a);
+                    }
                 }
                 _ => {}
             }
@@ -468,22 +478,7 @@ impl Builder<'_, '_> {
                     }
                 }
             }
-            StmtKind::Return(values) => {
-                let literal = scene.literal_around(Node::Stmt(stmt));
-                for (index, &value) in values.iter().enumerate() {
-                    let target = literal.is_none().then(|| {
-                        let func = scene.cx.func;
-                        let number = self.number(Name::Result(func, index as u32));
-                        let name = scene.name.name.as_str();
-                        let package = scene.cx.index().package(scene.cx.package.package);
-                        if name.starts_with(char::is_uppercase) && package.name.as_str() != "main" {
-                            self.set_open(number);
-                        }
-                        number
-                    });
-                    self.assign(target, value);
-                }
-            }
+            StmtKind::Return(values) => self.read_return(stmt, values),
             _ => {}
         }
     }
@@ -538,6 +533,16 @@ impl Builder<'_, '_> {
                 self.operate(Act::Receive, Node::Expr(expr), *operand);
             }
             ExprKind::CompositeLit { elements, .. } => self.read_literal(expr, elements),
+            // The key of a map is one of what it holds.
+            ExprKind::Index { base, indices } => {
+                if let &[index] = &indices[..]
+                    && self.carries(index)
+                    && self.carries(*base)
+                {
+                    let target = self.target(*base);
+                    self.assign(target, index);
+                }
+            }
             ExprKind::Call { args, .. } => self.read_call(expr, args),
             ExprKind::Ident(_) | ExprKind::Selector { .. } => self.read_function_value(expr),
             _ => {}
@@ -568,6 +573,9 @@ impl Builder<'_, '_> {
             let made = self.number(Name::Made(scene.cx.func, literal));
             for element in elements {
                 self.assign(Some(made), element.value);
+                if let Some(key) = element.key {
+                    self.assign(Some(made), key);
+                }
             }
         }
     }
