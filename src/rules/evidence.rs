@@ -24,6 +24,7 @@ mod miscounted;
 mod nilled;
 mod one_ended;
 mod outside;
+mod promised;
 mod reading;
 mod recipient;
 mod relocked;
@@ -66,6 +67,7 @@ pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
 pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| {
         abandoned::check(scene, findings);
+        promised::check(scene, findings);
         each_channel(scene, |channel, made| {
             findings.extend(one_ended::check(channel, made, End::Send, findings));
         });

@@ -6,25 +6,25 @@
 //! that has waited for their end, that a signal of theirs has chosen, or that looks at what they
 //! wrote is no evidence.
 
+mod told;
+
 use std::cell::OnceCell;
 
 use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::diagnostic::Finding;
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{Basic, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, Way, condition, locals_in};
-use crate::rules::evidence::confidence_of_made;
+use crate::rules::evidence::ends_process;
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{
     Channel, Deed, MANY, Made, Volume, body_of, loops_around, made_channels, mentions_any,
     received_from,
 };
-use crate::rules::evidence::{ends_process, first_line};
 use crate::rules::scene::Scene;
-use crate::source::{Location, Span};
 use crate::summary::{At, BodyId};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// Reports the channels of the function that are abandoned.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -33,8 +33,9 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     for made in made_channels(scene, &read) {
         let Some(channel) = Channel::with_callbacks(scene, &read, made.local) else { continue };
         let Some(abandoned) = Abandoned::of(&channel, made) else { continue };
-        let found = abandoned.finding(stores.get_or_init(|| stores_of(scene)));
-        findings.extend(found.filter(|_| made.at.body != BodyId::OWN || !ends_process(&scene.cx)));
+        let way_out = abandoned.way_out(stores.get_or_init(|| stores_of(scene)));
+        let counts = || made.at.body != BodyId::OWN || !ends_process(&scene.cx);
+        findings.extend(way_out.filter(|_| counts()).map(|path| abandoned.tell(made, &path)));
     }
 }
 
@@ -49,7 +50,7 @@ struct Sender {
 }
 
 /// The statements of a function that may store what was received.
-fn stores_of(scene: &Scene<'_>) -> Vec<StmtId> {
+pub(super) fn stores_of(scene: &Scene<'_>) -> Vec<StmtId> {
     let stores = scene.nodes.iter().filter_map(|&node| match node {
         Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
             StmtKind::Define { .. } | StmtKind::Assign { .. } | StmtKind::Range { .. } => {
@@ -62,34 +63,61 @@ fn stores_of(scene: &Scene<'_>) -> Vec<StmtId> {
     stores.collect()
 }
 
-struct Abandoned<'c, 's, 'a> {
+pub(super) struct Abandoned<'c, 's, 'a> {
     channel: &'c Channel<'s, 'a>,
-    made: Made,
+    /// Where its owner gets it.
+    at: At,
+    capacity: u8,
     senders: Vec<Sender>,
+    given: Option<Given>,
+}
+
+/// A channel that a call gives, on which goroutines of what was called send.
+pub(super) struct Given {
+    pub volume: Volume,
+    /// The variable that says whether the call has failed, and given none, and where that is set.
+    pub failed: Option<(LocalId, At)>,
+    /// The variables that hold what else those goroutines may tell by that they are done.
+    pub tell: Vec<LocalId>,
+    /// The fields that those goroutines name.
+    pub fields: FxHashSet<Symbol>,
 }
 
 impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
     /// The channel, if the roles are clear: others send, its owner receives.
     fn of(channel: &'c Channel<'s, 'a>, made: Made) -> Option<Self> {
-        let mut senders = Vec::new();
-        for (&at, deeds) in &channel.deeds {
+        Abandoned::at(channel, made.at, made.capacity, None)
+    }
+
+    /// A channel that its owner gets here, made or given.
+    pub(super) fn at(
+        channel: &'c Channel<'s, 'a>,
+        at: At,
+        capacity: u8,
+        given: Option<Given>,
+    ) -> Option<Self> {
+        let of_call = |given: &Given| Sender { step: at.step, literal: None, volume: given.volume };
+        let mut senders: Vec<Sender> = given.as_ref().map(of_call).into_iter().collect();
+        for (&done, deeds) in &channel.deeds {
             for deed in deeds {
                 let inner = channel.inner(deed);
-                if at.body != channel.owner {
+                if done.body != channel.owner {
                     // Of a literal, what matters is known where it is run.
                     continue;
                 }
                 match deed {
                     Deed::Send | Deed::GuardedSend => return None,
-                    Deed::Close if matches!(channel.step(at), Step::Defer(_)) => return None,
+                    Deed::Close if matches!(channel.step(done), Step::Defer(_)) => return None,
                     Deed::Literal(How::Go, _) | Deed::Function(How::Go, _) if inner.receives => {
                         return None;
                     }
-                    Deed::Literal(How::Go, body) if inner.sends > 0 => {
-                        senders.push(Sender { step: at.step, literal: Some(*body), volume: inner })
-                    }
+                    Deed::Literal(How::Go, body) if inner.sends > 0 => senders.push(Sender {
+                        step: done.step,
+                        literal: Some(*body),
+                        volume: inner,
+                    }),
                     Deed::Function(How::Go, _) if inner.sends > 0 => {
-                        senders.push(Sender { step: at.step, literal: None, volume: inner });
+                        senders.push(Sender { step: done.step, literal: None, volume: inner });
                     }
                     Deed::Literal(How::Defer, _) | Deed::Function(How::Defer, _) => return None,
                     Deed::Literal(How::Call, _) | Deed::Function(How::Call, _)
@@ -112,7 +140,12 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             return None;
         }
         senders.sort_by_key(|sender| sender.step);
-        (!senders.is_empty()).then_some(Abandoned { channel, made, senders })
+        (!senders.is_empty()).then_some(Abandoned { channel, at, capacity, senders, given })
+    }
+
+    /// See [`Given::failed`].
+    fn failed(&self) -> Option<(LocalId, At)> {
+        self.given.as_ref()?.failed
     }
 
     fn cfg(&self) -> &Cfg {
@@ -123,14 +156,14 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         self.senders.iter().filter_map(|sender| sender.literal)
     }
 
-    fn at(&self, step: StepId) -> At {
+    fn at_step(&self, step: StepId) -> At {
         At { body: self.channel.owner, step }
     }
 
-    /// Of a function with these [stores](stores_of).
-    fn finding(&self, stores: &[StmtId]) -> Option<Finding> {
+    /// A way out, in a function with these [stores](stores_of).
+    pub(super) fn way_out(&self, stores: &[StmtId]) -> Option<Path<Leaving>> {
         let looped = self.senders.iter().any(|sender| self.cfg().reaches(sender.step, sender.step));
-        if looped && self.made.capacity >= 2 || self.depends_on_owner() || self.is_paced() {
+        if looped && self.capacity >= 2 || self.depends_on_owner() || self.is_paced() {
             return None;
         }
         if self.bodies().any(|body| self.asks_parameters(body)) {
@@ -138,8 +171,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         }
         let conditions = Conditions::new(&self.channel.read.function, self.channel.owner);
         // How many values callbacks send, and which of them is the last, nobody knows.
-        let counted = self.channel.callbacks.is_empty();
-        let repeats = counted
+        let repeats = self.channel.callbacks.is_empty()
             && (self.senders.len() > 1
                 || looped
                 || self.senders.iter().all(|sender| !sender.volume.has_last));
@@ -152,19 +184,20 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             written: self.written(),
             headers: self.headers(),
         };
-        let paths = self.cfg().search(
-            Start::After(self.made.at.step),
-            Leaving { pending: 0, passed: 0, decided: Vec::new() },
-            &mut walk,
-        );
-        let path = paths.iter().find(|path| self.is_independent(path))?;
-        Some(self.tell(path))
+        let begun = Leaving {
+            pending: self.given.as_ref().map_or(0, |given| counted(given.volume.sends)),
+            passed: 0,
+            unasked: self.given.as_ref().is_some_and(|given| given.failed.is_some()),
+            decided: Vec::new(),
+        };
+        let paths = self.cfg().search(Start::After(self.at.step), begun, &mut walk);
+        paths.into_iter().find(|path| self.is_independent(path))
     }
 
     /// Whether there is room for a value, and the owner of the channel asks its senders for each by a
     /// channel of its own, and for the next only when it has received what they said.
     fn is_paced(&self) -> bool {
-        if self.made.capacity == 0 {
+        if self.capacity == 0 {
             return false;
         }
         let (scene, cfg) = (self.channel.scene, self.cfg());
@@ -360,7 +393,15 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         {
             return self.cancelled_by_sender(context);
         }
+        if let Some(given) = &self.given
+            && let Some((_, field)) = scene.selector(from)
+        {
+            return given.fields.contains(&field.name);
+        }
         let Some(local) = scene.local(from) else { return false };
+        if self.given.as_ref().is_some_and(|given| given.tell.contains(&local)) {
+            return true;
+        }
         let kind = scene.info.local(local).kind;
         if !matches!(kind, LocalKind::Var) {
             return false;
@@ -521,150 +562,17 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             ordered && counts
         })
     }
-
-    fn tell(&self, path: &Path<Leaving>) -> Finding {
-        let (scene, file) = (self.channel.scene, self.channel.scene.file);
-        let cx = &scene.cx;
-        let name = scene.info.local(self.made.local).name;
-        let make = scene.span(Node::Expr(self.made.make));
-        let sender = self
-            .senders
-            .iter()
-            .rev()
-            .find(|sender| path.state.passed & sender_bit(&self.senders, sender.step) != 0)
-            .unwrap_or(&self.senders[0]);
-        let started = self.cfg().step(sender.step).span(file);
-        let sent_at = sender.volume.sent_at;
-        let here = cx.location(started);
-        // A function of another package is told of by whoever calls it.
-        let files = &cx.index().package(cx.package.package).files;
-        let inside = |at: &Location| files.iter().any(|(file, _)| *file == at.file);
-        let primary = sent_at.filter(inside).unwrap_or(here);
-        let room = match self.made.capacity {
-            0 => "unbuffered".to_owned(),
-            capacity => format!("room for {capacity}"),
-        };
-        let owner = match self.channel.owner {
-            BodyId::OWN => format!("`{}`", scene.name.name),
-            _ => "the function that made it".to_owned(),
-        };
-        let again = matches!(path.end, PathEnd::Step(_));
-        let leaves = match again {
-            true => "goes on to its next turn",
-            false => "returns",
-        };
-        let left_over = match path.state.pending {
-            1 if self.made.capacity == 0 => "without receiving it",
-            _ => "before all is received",
-        };
-        let message = format!(
-            "nobody is left to receive from `{name}` ({room}) when {owner} {leaves} {left_over}"
-        );
-        let mut finding = cx.package.finding(primary, "stays here", message);
-        finding.confidence = confidence_of_made(scene, Node::Expr(self.made.make));
-        finding.defect = cx.location(make);
-        let label =
-            |location: Location, role: Role, message: String| Label { location, role, message };
-        finding.labels.push(label(
-            cx.location(make),
-            Role::Made,
-            format!("`{name}` is made here, {room}"),
-        ));
-        finding.labels.push(label(
-            cx.location(first_line(scene, started)),
-            Role::Started,
-            "the goroutine starts here".to_owned(),
-        ));
-        if let Some(sent) = sent_at.filter(|sent| *sent != primary) {
-            finding.labels.push(label(sent, Role::Stuck, "it sends here".to_owned()));
-        }
-        let decided = path.decisions().next_back().and_then(|kind| self.decision(kind));
-        if let Some((span, told)) = decided {
-            finding.labels.push(label(cx.location(span), Role::Condition, told));
-        }
-        let exit = match path.end {
-            PathEnd::Exit(_, Exit::Return(stmt)) => Some(scene.span(Node::Stmt(stmt))),
-            _ => None,
-        };
-        if let Some(exit) = exit {
-            finding.labels.push(label(
-                cx.location(first_line(scene, exit)),
-                Role::Left,
-                format!("it returns here, and nobody else has `{name}`"),
-            ));
-        }
-        finding.labels.retain(|label| label.location != finding.primary);
-        finding.why = format!(
-            "`{name}` is known to this function and to what it starts, and nothing receives from it \
-             on this way out"
-        );
-        self.help(&mut finding, name.as_str());
-        finding
-    }
-
-    /// What an edge decides, in words.
-    fn decision(&self, kind: EdgeKind) -> Option<(Span, String)> {
-        let scene = self.channel.scene;
-        let told = |expr: ExprId, what: &str| {
-            let text = scene.text(expr);
-            let short = text.len() <= 60 && !text.contains('\n');
-            short.then(|| (scene.span(Node::Expr(expr)), format!("when `{text}` {what}")))
-        };
-        match kind {
-            EdgeKind::True(condition) => told(condition, "holds"),
-            EdgeKind::False(condition) => told(condition, "does not hold"),
-            EdgeKind::Arm(stmt, index) => {
-                let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind else { return None };
-                let comm = clauses.get(index as usize)?.comm?;
-                let channel = Step::Comm(comm).received_from(scene.file)?;
-                let text = scene.text(channel);
-                let span = scene.span(Node::Stmt(comm));
-                Some((span, format!("when `{text}` is ready first")))
-            }
-            _ => None,
-        }
-    }
-
-    fn help(&self, finding: &mut Finding, name: &str) {
-        let scene = self.channel.scene;
-        let mut total: u8 = 0;
-        for sender in &self.senders {
-            total = total.saturating_add(sender.volume.sends);
-        }
-        let looped = self.senders.iter().any(|sender| self.cfg().reaches(sender.step, sender.step));
-        let counted = self.channel.callbacks.is_empty();
-        if looped || !counted || total >= MANY || self.made.capacity > 0 {
-            finding.help = format!(
-                "receive all that is sent on every way out, or send in a `select` with what ends \
-                 the receiver of `{name}`"
-            );
-            return;
-        }
-        finding.help = format!(
-            "give the channel room for every send that can come late: `make(..., {total})`"
-        );
-        let args = scene.args(self.made.make);
-        if let [ty] = args {
-            let end = scene.span(Node::Expr(*ty)).end;
-            finding.fixes.push(Fix {
-                message: format!("give `{name}` room for {total}"),
-                safety: if total == 1 { Safety::Safe } else { Safety::Unsafe },
-                edits: vec![Edit {
-                    location: scene.cx.location(Span::new(end, end)),
-                    replacement: format!(", {total}"),
-                }],
-            });
-        }
-    }
 }
 
 /// What is known on the way out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Leaving {
+pub(super) struct Leaving {
     /// Sends that nobody has received.
     pending: u8,
     /// Which of the senders were started.
     passed: u32,
+    /// Whether nobody has asked yet if there is a channel at all.
+    unasked: bool,
     decided: Decided,
 }
 
@@ -681,7 +589,7 @@ struct Leave<'l, 'c, 's, 'a> {
 
 impl Leave<'_, '_, '_, '_> {
     fn is_left(&self, state: &Leaving) -> bool {
-        state.pending > self.of.made.capacity
+        state.pending > self.of.capacity
     }
 
     /// One value is received; `again` if it may have been that of a callback, and the others come
@@ -702,12 +610,16 @@ impl Leave<'_, '_, '_, '_> {
 /// Beyond so many sends that nobody has received it is any number.
 const COUNTED: u8 = 8;
 
+fn counted(sends: u8) -> u8 {
+    if sends > COUNTED { MANY } else { sends }
+}
+
 impl Walk for Leave<'_, '_, '_, '_> {
     type State = Leaving;
 
     fn step(&mut self, state: &Leaving, step: StepId) -> Passing<Leaving> {
         let abandoned = self.of;
-        if step == abandoned.made.at.step {
+        if step == abandoned.at.step {
             return if self.is_left(state) { Passing::Found } else { Passing::Drop };
         }
         let mut next = state.clone();
@@ -718,12 +630,13 @@ impl Walk for Leave<'_, '_, '_, '_> {
         let first = abandoned.senders.partition_point(|sender| sender.step < step);
         for sender in abandoned.senders[first..].iter().take_while(|sender| sender.step == step) {
             next.passed |= sender_bit(&abandoned.senders, step);
-            next.pending = next.pending.saturating_add(sender.volume.sends);
-            if next.pending > COUNTED {
-                next.pending = MANY;
-            }
+            next.pending = counted(next.pending.saturating_add(sender.volume.sends));
         }
-        let deeds = abandoned.channel.deeds_at(abandoned.at(step));
+        if let Some((error, set)) = abandoned.failed() {
+            let at = abandoned.at_step(step);
+            next.unasked &= at == set || !abandoned.channel.read.function.defines(at, error);
+        }
+        let deeds = abandoned.channel.deeds_at(abandoned.at_step(step));
         // Who closes it has no send to wait for, and a function may receive all or nothing.
         let ends = deeds.iter().any(|deed| {
             let inner = abandoned.channel.inner(deed);
@@ -757,6 +670,15 @@ impl Walk for Leave<'_, '_, '_, '_> {
         }
         let Some(condition) = condition(edge.kind) else { return Some(next) };
         let node = Node::Expr(condition);
+        if next.unasked
+            && let Some((asked, is_error)) = channel.scene.nil_test(condition)
+            && self.of.failed().is_some_and(|(error, _)| error == asked)
+        {
+            next.unasked = false;
+            if is_error == matches!(edge.kind, EdgeKind::True(_)) {
+                return None;
+            }
+        }
         if mentions_any(&channel.read, node, &self.written)
             || mentions_any(&channel.read, node, &self.oks)
                 && matches!(edge.kind, EdgeKind::False(_))

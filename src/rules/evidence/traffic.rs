@@ -77,6 +77,10 @@ pub(super) struct Channel<'s, 'a> {
     volumes: FxHashMap<BodyId, Volume>,
     /// The literals that only send on it, are given to calls, and run when those like.
     pub callbacks: Vec<BodyId>,
+    /// The call that gives it, if that stands where the channel is used.
+    origin: Option<ExprId>,
+    /// Where its function gives it to its callers, and as which result; `None` if nobody may.
+    returned: Option<Vec<(StmtId, u32)>>,
 }
 
 impl<'s, 'a> Channel<'s, 'a> {
@@ -95,22 +99,69 @@ impl<'s, 'a> Channel<'s, 'a> {
         Channel::at_depth(scene, read, local, 0)
     }
 
+    /// The channel that a variable of the function always is, which its callers get too, and where
+    /// they do.
+    pub fn returned(
+        scene: &'s Scene<'a>,
+        read: &Arc<Read<'a>>,
+        local: LocalId,
+    ) -> Option<(Self, Vec<(StmtId, u32)>)> {
+        let mut channel = Channel::empty(scene, read, read.function.owner(local)?);
+        channel.aliases.push(local);
+        channel.returned = Some(Vec::new());
+        let mut channel = channel.filled(0).filter(|channel| channel.callbacks.is_empty())?;
+        let returned = channel.returned.take()?;
+        Some((channel, returned))
+    }
+
+    /// The channel that a call gives, which is this variable if it is one.
+    pub fn given(
+        scene: &'s Scene<'a>,
+        read: &Arc<Read<'a>>,
+        call: ExprId,
+        local: Option<LocalId>,
+    ) -> Option<Self> {
+        let owner = body_of(scene, read, Node::Expr(call))?;
+        let mut channel = Channel::empty(scene, read, owner);
+        match local {
+            Some(local) if read.function.owner(local) != Some(owner) => return None,
+            Some(local) => channel.aliases.push(local),
+            None => {
+                channel.origin = Some(call);
+                channel.add_use(call, 0)?;
+            }
+        }
+        channel.filled(0)
+    }
+
     fn at_depth(
         scene: &'s Scene<'a>,
         read: &Arc<Read<'a>>,
         local: LocalId,
         depth: u32,
     ) -> Option<Self> {
-        let owner = read.function.owner(local)?;
-        let mut channel = Channel {
+        let mut channel = Channel::empty(scene, read, read.function.owner(local)?);
+        channel.aliases.push(local);
+        channel.filled(depth)
+    }
+
+    fn empty(scene: &'s Scene<'a>, read: &Arc<Read<'a>>, owner: BodyId) -> Self {
+        Channel {
             scene,
             read: Arc::clone(read),
-            aliases: vec![local],
+            aliases: Vec::new(),
             owner,
             deeds: FxHashMap::default(),
             volumes: FxHashMap::default(),
             callbacks: Vec::new(),
-        };
+            origin: None,
+            returned: None,
+        }
+    }
+
+    /// Reads all that is done by its names.
+    fn filled(mut self, depth: u32) -> Option<Self> {
+        let (scene, channel) = (self.scene, &mut self);
         let mut next = 0;
         while let Some(&alias) = channel.aliases.get(next) {
             next += 1;
@@ -123,7 +174,7 @@ impl<'s, 'a> Channel<'s, 'a> {
         }
         channel.add_literals()?;
         channel.measure()?;
-        Some(channel)
+        Some(self)
     }
 
     /// What running a body does.
@@ -139,6 +190,7 @@ impl<'s, 'a> Channel<'s, 'a> {
     /// Whether an expression names the channel.
     pub fn is_named(&self, expr: ExprId) -> bool {
         self.scene.local(expr).is_some_and(|local| self.aliases.contains(&local))
+            || self.origin.is_some_and(|origin| self.scene.file.unparen(expr) == origin)
     }
 
     fn at(&self, node: Node) -> Option<At> {
@@ -175,8 +227,14 @@ impl<'s, 'a> Channel<'s, 'a> {
                     self.add(at, Deed::Receive)
                 }
                 StmtKind::Define { left, .. } | StmtKind::Assign { left, op: None, .. }
-                    if left.contains(&usage) =>
+                    if left.contains(&usage) || self.origin == Some(usage) =>
                 {
+                    Some(())
+                }
+                StmtKind::Expr(_) if self.origin == Some(usage) => Some(()),
+                StmtKind::Return(values) if scene.literal_around(around).is_none() => {
+                    let place = values.iter().position(|&value| file.unparen(value) == usage)?;
+                    self.returned.as_mut()?.push((stmt, place as u32));
                     Some(())
                 }
                 _ => None,
@@ -315,7 +373,8 @@ impl<'s, 'a> Channel<'s, 'a> {
 
     /// Whether the channel is a parameter, so that all of the function is somebody's traffic.
     fn scene_is_callee(&self) -> bool {
-        let kind = self.scene.info.local(self.aliases[0]).kind;
+        let Some(&first) = self.aliases.first() else { return false };
+        let kind = self.scene.info.local(first).kind;
         matches!(kind, LocalKind::Param(_)) && self.owner == BodyId::OWN
     }
 
