@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashSet;
 
 use crate::catalog::TypeRole;
-use crate::index::{BodyInfo, Callee, Func, FuncId, Index, Type};
+use crate::index::{Basic, BodyInfo, Callee, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::rules::PackageCx;
 use crate::rules::scene::serves_tests;
@@ -88,14 +88,23 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
     if unknown || begun != met { Runs::Unknown } else { Runs::Once }
 }
 
-/// Whether a function runs when the process starts: `main` and `init`.
+/// Whether a function runs when the process starts: `main` and `init`; or is a command of a program,
+/// which is given its arguments and gives what the process ends with.
 fn is_start(index: &Index<'_>, func: &Func) -> bool {
-    func.receiver.is_none()
-        && match func.name.as_str() {
-            "init" => true,
-            "main" => index.package(func.id.package).name.as_str() == "main",
-            _ => false,
+    match (func.name.as_str(), func.receiver) {
+        ("init", None) => true,
+        ("main", None) => index.package(func.id.package).name.as_str() == "main",
+        ("Run", Some(_)) => {
+            let Type::Func(signature) = index.func_type(func.id) else { return false };
+            let is_text = |ty: &Type| matches!(ty, Type::Basic(Basic::String));
+            let given_text = match &signature.params[..] {
+                [Type::Slice(element)] => is_text(element),
+                _ => false,
+            };
+            given_text && matches!(&signature.results[..], [Type::Basic(Basic::Int)])
         }
+        _ => false,
+    }
 }
 
 /// Where a function says that it is there for one request: it is given it, or is what a controller
