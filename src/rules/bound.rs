@@ -25,6 +25,16 @@ pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixe
         || matches!(blocking.wait, Wait::Net | Wait::Http) && is_loopback(function, call)
 }
 
+/// Whether a call waits only with an option, which it is not seen to be given.
+pub fn lacks_option(function: &Function<'_>, call: ExprId, blocking: &Blocking) -> bool {
+    blocking.only_with.as_ref().is_some_and(|option| {
+        !function.args(call).iter().any(|&arg| {
+            let name = function.info.callee(arg).qualified(function.index);
+            name.is_some_and(|name| name.is(option))
+        })
+    })
+}
+
 /// Whether what a call leaves to be read ends by itself: it is made with a bound on the time, whichever.
 pub fn is_in_time(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
     let known = facts(cx.catalog(), function.index, function.info.callee(call));

@@ -154,8 +154,11 @@ fn check_made(
         paths.into_iter().filter(|path| !(once && comes_again(path, made))).collect();
     if let Some(path) = first(function, made, &paths) {
         let mut finding = lost(cx, function, made, path);
-        let is_harmless = made.deadline || nobody_has_it(cx, function, made, path);
-        if is_harmless && !is_called_on_others(function, made, local) {
+        let is_forgotten = || is_called_on_others(function, made, local);
+        let is_cut_short = || calls(function, made, local).next().is_some();
+        if made.deadline && !is_cut_short()
+            || nobody_has_it(cx, function, made, path) && !is_forgotten()
+        {
             finding.confidence = Confidence::Low;
         }
         return Some(finding);
@@ -351,23 +354,25 @@ fn nobody_has_it(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path
     fresh && !made.deadline && !used
 }
 
-/// Whether other ways out call the cancel function right there: then this one was forgotten, also where
-/// it does no harm yet.
-fn is_called_on_others(function: &Function<'_>, made: &Made, local: LocalId) -> bool {
+/// The steps that call the cancel function.
+fn calls(function: &Function<'_>, made: &Made, local: LocalId) -> impl Iterator<Item = StepId> {
     let file = function.file;
     let cfg = &function.body(made.at.body).cfg;
-    let leaves = |step: StepId| {
-        let block = cfg.block_of(step);
-        matches!(cfg.exit_of(block), Some(Exit::Return(_)))
-    };
-    let calls = cfg.steps().filter(|&step| match cfg.step(step) {
+    cfg.steps().filter(move |&step| match cfg.step(step) {
         Step::Call(call) => match file.expr(call).kind {
             ExprKind::Call { callee, .. } => is_local(function, file.unparen(callee), local),
             _ => false,
         },
         _ => false,
-    });
-    calls.filter(|&step| leaves(step)).count() > 1
+    })
+}
+
+/// Whether other ways out call the cancel function right there: then this one was forgotten, also where
+/// it does no harm yet.
+fn is_called_on_others(function: &Function<'_>, made: &Made, local: LocalId) -> bool {
+    let cfg = &function.body(made.at.body).cfg;
+    let leaves = |step: &StepId| matches!(cfg.exit_of(cfg.block_of(*step)), Some(Exit::Return(_)));
+    calls(function, made, local).filter(leaves).count() > 1
 }
 
 /// The path to tell of: the one that ends first in the text.
@@ -491,13 +496,7 @@ fn piles_up(
         }) && cfg.reaches(step, made.stored)
             && file.stmt(stmt).span.start > file.expr(made.call).span.start
     })?;
-    let called = cfg.steps().any(|step| match cfg.step(step) {
-        Step::Call(call) => match file.expr(call).kind {
-            ExprKind::Call { callee, .. } => is_local(function, file.unparen(callee), local),
-            _ => false,
-        },
-        _ => false,
-    });
+    let called = calls(function, made, local).next().is_some();
     if called || started_with(function, cfg, made.context) {
         return None;
     }

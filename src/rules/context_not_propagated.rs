@@ -23,7 +23,7 @@ use crate::rules::makers;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::{Location, Span};
-use crate::summary::{Act, At, BodyId, ContextRoot, Function, Mode, Place, Read, Root, facts};
+use crate::summary::{Act, At, ContextRoot, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtKind};
 use callers::Callers;
 use evidence::Evidence;
@@ -144,9 +144,9 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     let ends = purpose::ends_something(function, fresh.call);
     // A goroutine that ends something may go on when the function has returned.
     if ends
-        && !(fresh.at.body == BodyId::OWN
-            && purpose::is_made_to_end(function, fresh.call)
-            && is_undecided(cx, function, fresh.made))
+        && !(purpose::is_made_to_end(function, fresh.call)
+            && is_undecided(cx, function, fresh.made)
+            && !is_in_goroutine(function, fresh.call))
         || purpose::waits_for_peers(function, fresh.call)
         || purpose::is_explained(function, &spans)
         || purpose::after_the_end(function, fresh.at)
@@ -215,6 +215,15 @@ fn hides(function: &Function<'_>, fresh: &Fresh, own: &Own) -> bool {
 /// What stands around each part of a function.
 fn parents(function: &Function<'_>) -> Parents {
     function.file.parents(Node::Decl(function.index.func(function.id).decl))
+}
+
+/// Whether a call is made by a goroutine that the function starts.
+fn is_in_goroutine(function: &Function<'_>, call: ExprId) -> bool {
+    let parents = parents(function);
+    parents.around(Node::Expr(call)).any(|node| match node {
+        Node::Stmt(stmt) => matches!(function.file.stmt(stmt).kind, StmtKind::Go(_)),
+        _ => false,
+    })
 }
 
 /// A function without a context of its own waits on one that nobody ends, and is called by one

@@ -38,7 +38,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             "timer" if is_named && calls_back(function, &held) => {
                 stopped_elsewhere(&read, &held).and_then(|_| not_stopped(cx, &read, &held, "runs"))
             }
-            "timer" if is_named && outlives_a_turn(function, &held) && stops(&held) => {
+            "timer" if is_named && outlives_a_turn(function, &held) => {
                 stopped_elsewhere(&read, &held).and_then(|_| not_stopped(cx, &read, &held, "stays"))
             }
             "timer" if is_named && held.thing() == held.whole() && !stops(&held) => {
@@ -98,6 +98,10 @@ fn stops(held: &Held<'_>) -> bool {
     held.fact.ends.iter().any(|end| matches!(end, End::Method(_)))
 }
 
+/// What to use in a loop: a channel alone cannot be stopped.
+const INSTEAD_OF_AFTER: &str =
+    "one `time.NewTimer` before the loop, `Reset` in each turn, and a deferred `Stop`";
+
 /// A channel of `time.After` in a variable of a loop, which gets the next one before this one has
 /// fired.
 fn replaced(cx: &FunctionCx<'_>, read: &Read<'_>, held: &Held<'_>) -> Option<Finding> {
@@ -112,9 +116,7 @@ fn replaced(cx: &FunctionCx<'_>, read: &Read<'_>, held: &Held<'_>) -> Option<Fin
     finding.why = "with this module's `go` line the runtime keeps a timer until it fires or is \
                    stopped, and nobody has this one to stop it"
         .to_owned();
-    finding.help =
-        "one `time.NewTimer` before the loop, `Reset` in each turn, and a deferred `Stop`"
-            .to_owned();
+    finding.help = INSTEAD_OF_AFTER.to_owned();
     Some(finding)
 }
 
@@ -200,8 +202,13 @@ fn not_stopped(
         _ => "with this module's `go` line the runtime keeps a timer until it fires or is stopped"
             .to_owned(),
     };
-    finding.help = format!("`defer {name}.Stop()` right after it is made");
-    finding.fixes.extend(defer_stop(cx, function, held, lost.iter().any(|l| l.way == Way::Again)));
+    if stops(held) {
+        let in_loop = lost.iter().any(|lost| lost.way == Way::Again);
+        finding.help = format!("`defer {name}.Stop()` right after it is made");
+        finding.fixes.extend(defer_stop(cx, function, held, in_loop));
+    } else {
+        finding.help = INSTEAD_OF_AFTER.to_owned();
+    }
     finding.defect = cx.location(call);
     Some(finding)
 }

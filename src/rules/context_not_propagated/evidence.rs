@@ -6,6 +6,7 @@ use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
 use crate::project::PackageId;
 use crate::rules::FunctionCx;
+use crate::rules::bound::lacks_option;
 use crate::rules::context_not_propagated::{purpose, variant};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
@@ -167,6 +168,7 @@ fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: u
     if let Some(blocking) = known.in_force::<Blocking>(cx.versions()) {
         return match (blocking.context, blocking.when) {
             (_, When::Never) => Known::Harmless,
+            _ if lacks_option(function, call, blocking) => Known::Harmless,
             // To open a stream takes no longer than to send a message.
             _ if blocking.wait == Wait::Stream => Known::Harmless,
             (Some(Carrier::Param(index)), _)
@@ -344,12 +346,13 @@ pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec
     (anybody || !read.is_empty()).then_some(read)
 }
 
-/// Whether a method of the module with a body may be what a call through an interface of the module runs,
-/// although its type is not understood to implement that.
+/// Whether a method of the module with a body may be what a call through a generic interface of the module
+/// runs: which types implement that is not understood.
 fn may_be_in_sight(cx: &FunctionCx<'_>, selection: &Selection) -> bool {
-    let Some(TypeDecl::Global(object)) = selection.owner.named().map(|named| named.decl) else {
+    let Some(named) = selection.owner.named().filter(|named| !named.args.is_empty()) else {
         return false;
     };
+    let TypeDecl::Global(object) = named.decl else { return false };
     let index = cx.index();
     let has_method = |package: PackageId| {
         let mut funcs = index.package(package).funcs.iter();

@@ -4,6 +4,7 @@
 use crate::catalog::{Base, Blocking, When};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::rules::FunctionCx;
+use crate::rules::bound::lacks_option;
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::{holds_any, serves_tests};
 use crate::source::Location;
@@ -89,20 +90,15 @@ fn by_options(
     call: ExprId,
     fact: &Blocking,
 ) -> Option<Bound> {
-    let waits = fact.only_with.as_ref()?;
-    let args = function.args(call);
-    let mut has_option = false;
-    let mut others = false;
-    for &arg in args {
-        let name = function.info.callee(arg).qualified(function.index);
-        has_option |= name.is_some_and(|name| name.is(waits));
-        // Another option may bound it, or end it at the first failure.
-        others |= matches!(function.file.expr(arg).kind, ExprKind::Call { .. })
-            && ["Timeout", "Fail", "Error"].iter().any(|word| function.text(arg).contains(word));
-    }
-    if !has_option {
+    if lacks_option(function, call, fact) {
         return None;
     }
+    let args = function.args(call);
+    // Another option may bound it, or end it at the first failure.
+    let others = args.iter().any(|&arg| {
+        matches!(function.file.expr(arg).kind, ExprKind::Call { .. })
+            && ["Timeout", "Fail", "Error"].iter().any(|word| function.text(arg).contains(word))
+    });
     let context = args.first().filter(|&&arg| function.info.type_of(arg).is_context());
     let origin = context.map(|&context| cx.summaries().context(function, at, context));
     Some(match origin {

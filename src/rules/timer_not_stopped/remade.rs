@@ -6,6 +6,7 @@ use crate::index::{Callee, Def, Type};
 use crate::rules::FunctionCx;
 use crate::rules::held::Held;
 use crate::rules::recurrence::{self, Runs};
+use crate::rules::timer_not_stopped::INSTEAD_OF_AFTER;
 use crate::summary::{At, Function, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -97,9 +98,7 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
     finding.why = "with this module's `go` line the runtime keeps a timer until it fires or is \
                    stopped, and nobody has this one to stop it"
         .to_owned();
-    finding.help =
-        "one `time.NewTimer` before the loop, `Reset` in each turn, and a deferred `Stop`"
-            .to_owned();
+    finding.help = INSTEAD_OF_AFTER.to_owned();
     Some(finding)
 }
 
