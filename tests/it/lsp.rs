@@ -329,6 +329,32 @@ fn the_configuration_and_the_settings_hold() {
 }
 
 #[test]
+fn what_was_changed_while_nothing_was_open_holds_when_something_is() {
+    let module = module(&[]);
+    let path = module.path().join("p.go");
+    let mut editor = Editor::open(module.path(), pulling(), Value::Null);
+    let mut reopened = |change: &dyn Fn(&mut Editor)| {
+        editor.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri(&path) } }));
+        change(&mut editor);
+        editor.did_open(&path, LEAKS);
+        places(&editor.pulled(&path))
+    };
+    assert_eq!(reopened(&|_| {}), [LEAK]);
+    let settings = |ignored: Value| {
+        move |editor: &mut Editor| {
+            let settings = json!({ "settings": { "straggler": { "ignore": ignored } } });
+            editor.notify("workspace/didChangeConfiguration", settings);
+        }
+    };
+    assert_eq!(reopened(&settings(json!(["stuck"]))), [] as [&str; 0]);
+    assert_eq!(reopened(&settings(json!([]))), [LEAK]);
+    let config = module.path().join("straggler.toml");
+    let ignored = |_: &mut Editor| fs::write(&config, "ignore = ['stuck']\n").expect("a file");
+    assert_eq!(reopened(&ignored), [] as [&str; 0]);
+    editor.close();
+}
+
+#[test]
 fn what_gopls_says_is_left_to_it_unless_it_is_asked_for() {
     let text = "package p\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n)\n\nfunc F() os.Signal {\n\tc := make(chan os.Signal)\n\tsignal.Notify(c, os.Interrupt)\n\treturn <-c\n}\n";
     let lost = "package p\n\nimport \"context\"\n\nfunc F(ctx context.Context, ok bool) context.Context {\n\tctx, cancel := context.WithCancel(ctx)\n\tif ok {\n\t\treturn ctx\n\t}\n\tcancel()\n\treturn nil\n}\n";

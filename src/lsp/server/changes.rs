@@ -136,6 +136,9 @@ impl Server {
             progress.unwanted.store(true, Ordering::Relaxed);
         }
         self.last_revision += 1;
+        // What was changed while nothing of it was open was told to nobody.
+        let is_known = self.units.contains_key(&root);
+        let changed = if is_known { changed } else { Changed::Config };
         let unit = self.units.entry(root).or_default();
         unit.revision = self.last_revision;
         unit.changed = unit.changed.max(changed);
