@@ -89,15 +89,17 @@ impl Index<'_> {
     /// Whether an import path is one of the module that a package of the run belongs to, as far as that
     /// is known.
     pub fn is_of_module(&self, package: PackageId, path: Symbol) -> bool {
-        let module = self.snapshot.package(package).module.map(|id| self.snapshot.module(id));
-        module.is_some_and(|it| !it.path.is_empty() && is_below(path.as_str(), &it.path))
+        self.module_path(package).is_some_and(|module| is_below(path.as_str(), module))
+    }
+
+    /// The path of the module that a package of the run belongs to, if one is known.
+    fn module_path(&self, package: PackageId) -> Option<&str> {
+        let module = self.snapshot.module(self.snapshot.package(package).module?);
+        Some(&*module.path).filter(|path| !path.is_empty())
     }
 
     fn find_reach(&self, from: PackageId) -> Box<[PackageId]> {
-        let module = self.snapshot.package(from).module.map(|id| self.snapshot.module(id));
-        let Some(module) = module.filter(|module| !module.path.is_empty()) else {
-            return Box::default();
-        };
+        let Some(module) = self.module_path(from) else { return Box::default() };
         let mut met: FxHashSet<PackageId> = FxHashSet::from_iter([from]);
         let mut reach = vec![from];
         let mut next = 0;
@@ -105,7 +107,7 @@ impl Index<'_> {
             next += 1;
             for (_, file) in &self.package(package).files {
                 for import in &file.imports {
-                    if is_below(import.path.as_str(), &module.path)
+                    if is_below(import.path.as_str(), module)
                         && let Some(imported) = self.import(package, import.path)
                         && reach.len() < MAX_REACH
                         && met.insert(imported)

@@ -252,16 +252,10 @@ struct Lost<'f, 'a> {
 impl Lost<'_, '_> {
     /// Whether a step receives from the `Done` of the parent.
     fn is_end_of_parent(&self, step: Step) -> bool {
-        let file = self.function.file;
-        let received = match step {
-            Step::Recv(_) | Step::Comm(_) => step.received_from(file),
-            _ => None,
-        };
-        let asked = received.and_then(|channel| file.method_call(file.unparen(channel)));
-        asked.is_some_and(|(base, name)| {
-            name.name.as_str() == "Done"
-                && self.parent.is_some_and(|parent| is_local(self.function, base, parent))
-        })
+        let function = self.function;
+        let received = step.received_from(function.file);
+        let done = received.and_then(|channel| function.done_of(function.file.unparen(channel)));
+        done.zip(self.parent).is_some_and(|(context, parent)| is_local(function, context, parent))
     }
 }
 

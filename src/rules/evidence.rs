@@ -244,6 +244,14 @@ fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
     called
 }
 
+/// How much room a channel of this capacity has, in words.
+fn room(capacity: u8) -> String {
+    match capacity {
+        0 => "unbuffered".to_owned(),
+        capacity => format!("room for {capacity}"),
+    }
+}
+
 /// The first line of a span: a goroutine's literal may be long.
 pub fn first_line(scene: &Scene<'_>, span: Span) -> Span {
     let text = scene.file.source.text(span);

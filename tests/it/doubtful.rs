@@ -15,11 +15,9 @@ fn check(path: &str, source: &str, expected: &[&str]) {
         found(run.expect("straggler runs"), ["rule", "confidence"])
     };
     assert_eq!(told(&["--min-confidence", "low"]), expected, "of {source}");
-    let shown: Vec<&&str> = expected.iter().filter(|line| !line.ends_with(" low")).collect();
-    assert_eq!(
-        told(&[]).iter().map(String::as_str).collect::<Vec<_>>(),
-        shown.into_iter().copied().collect::<Vec<_>>()
-    );
+    let mut shown = expected.to_vec();
+    shown.retain(|line| !line.ends_with(" low"));
+    assert_eq!(told(&[]), shown, "of {source}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::syntax::{ExprId, Node, StmtKind};
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
     for group in groups.all() {
         let closes = group.ops.iter().filter(|op| op.act == Act::Close);
-        for close in closes.filter(|close| is_come_to(groups, close)) {
+        for close in closes.filter(|close| is_ever_run(groups, close)) {
             let found = registered(groups, group, close)
                 .or_else(|| answered(groups, group, close))
                 .or_else(|| outlived(groups, group, close))
@@ -31,15 +31,11 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Whether the close can happen: what a function defers that has no way out never does.
-fn is_come_to(groups: &Groups<'_>, close: &Op) -> bool {
+fn is_ever_run(groups: &Groups<'_>, close: &Op) -> bool {
     let scene = &groups.scenes[close.scene];
     let is_deferred = matches!(close.node, Node::Expr(call) if scene.is_deferred(call));
-    let leaves = || {
-        let read = scene.cx.summaries().read(scene.cx.func)?;
-        let body = read.function.body_of(close.literal)?;
-        Some(read.function.body(body).cfg.exits().next().is_some())
-    };
-    !is_deferred || leaves().unwrap_or(true)
+    let leaves = || scene.graph(close.literal).is_none_or(|cfg| cfg.exits().next().is_some());
+    !is_deferred || leaves()
 }
 
 fn finding(groups: &Groups<'_>, close: &Op, message: String) -> Finding {

@@ -9,15 +9,15 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Path, PathEnd, Start};
-use crate::index::{Callee, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::conditions::{condition, locals_in};
 use crate::rules::evidence::abandoned::{Abandoned, Given, Leaving, stores_of};
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{Channel, Deed, Made, Volume, made_channels};
-use crate::rules::evidence::{confidence_of_made, ends_process, first_line};
+use crate::rules::evidence::{confidence_of_made, ends_process, first_line, room};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx, recurrence};
-use crate::source::Span;
+use crate::source::{Location, Span};
 use crate::summary::{At, BodyId, Read, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
@@ -202,7 +202,7 @@ impl<'s, 'a> Promise<'s, 'a> {
             Node::Stmt(stmt) => match &caller.file.stmt(stmt).kind {
                 StmtKind::Assign { left, .. } | StmtKind::Define { left, .. } => left
                     .get(place as usize)
-                    .is_some_and(|&it| matches!(caller.info.resolve(it), crate::index::Def::Blank)),
+                    .is_some_and(|&it| matches!(caller.info.resolve(it), Def::Blank)),
                 _ => false,
             },
             _ => false,
@@ -239,14 +239,9 @@ impl<'s, 'a> Promise<'s, 'a> {
         let name = scene.info.local(self.made.local).name;
         let started = cx.location(first_line(scene, self.started));
         let declared = cx.location(scene.span(Node::Decl(cx.declared().decl)));
-        let own = |at: &crate::source::Location| {
-            at.file == declared.file && declared.span.contains(at.span)
-        };
+        let own = |at: &Location| at.file == declared.file && declared.span.contains(at.span);
         let primary = self.volume.sent_at.filter(own).unwrap_or(started);
-        let room = match self.made.capacity {
-            0 => "unbuffered".to_owned(),
-            capacity => format!("room for {capacity}"),
-        };
+        let room = room(self.made.capacity);
         let (function, user) = (scene.name.name, caller.name.name);
         let what = match local {
             Some(local) => format!("`{}`", caller.info.local(local).name),

@@ -4,7 +4,7 @@ use super::{Abandoned, Leaving, sender_bit};
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
 use crate::rules::evidence::traffic::{MANY, Made};
-use crate::rules::evidence::{confidence_of_made, first_line};
+use crate::rules::evidence::{confidence_of_made, first_line, room};
 use crate::source::{Location, Span};
 use crate::summary::BodyId;
 use crate::syntax::{ExprId, Node, StmtKind};
@@ -28,10 +28,7 @@ impl Abandoned<'_, '_, '_> {
         let files = &cx.index().package(cx.package.package).files;
         let inside = |at: &Location| files.iter().any(|(file, _)| *file == at.file);
         let primary = sent_at.filter(inside).unwrap_or(here);
-        let room = match self.capacity {
-            0 => "unbuffered".to_owned(),
-            capacity => format!("room for {capacity}"),
-        };
+        let room = room(self.capacity);
         let owner = match self.channel.owner {
             BodyId::OWN => format!("`{}`", scene.name.name),
             _ => "the function that made it".to_owned(),
