@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::read::{Disk, ReadError};
+use super::read::{Disk, ReadError, is_absence};
 use super::{LoadOptions, path};
 use crate::diagnostic::{Note, NoteKind};
 
@@ -68,7 +68,12 @@ fn find(options: &LoadOptions, dir: &Path, name: &str) -> Option<PathBuf> {
     dir.ancestors()
         .take_while(|dir| dir.starts_with(&top))
         .map(|dir| dir.join(name))
-        .find(|file| options.overlays.contains_key(file) || file.symlink_metadata().is_ok())
+        .find(|file| options.overlays.contains_key(file) || may_be(file))
+}
+
+/// Whether a file is there, or may be: then reading it says what is wrong.
+fn may_be(file: &Path) -> bool {
+    file.symlink_metadata().err().is_none_or(|error| !is_absence(&error))
 }
 
 /// Reads what [`find`] has found: from wherever that was looked for, it is below the same top as the

@@ -175,7 +175,17 @@ impl Dependencies {
     /// What stands in the way of reading dependencies, by path.
     pub fn notes(&self, snapshot: &Snapshot) -> Vec<Note> {
         let bound = lock(&self.note).clone();
-        bound.into_iter().chain(self.gaps(snapshot).notes.values().cloned()).collect()
+        let gaps = self.gaps(snapshot).notes.values().cloned();
+        let mut notes: Vec<Note> = bound.into_iter().chain(gaps).collect();
+        for (path, reason) in self.disk.failed() {
+            let path = path::display(&path, &self.cwd);
+            let message = format!("cannot be looked at: {reason}; the run goes on without it");
+            if !snapshot.notes.iter().chain(&notes).any(|note| note.path == path) {
+                let kind = NoteKind::Unreadable;
+                notes.push(Note { path, line_column: None, kind, message });
+            }
+        }
+        notes
     }
 
     /// Whether less was read for dependencies than was asked for.

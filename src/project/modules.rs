@@ -125,10 +125,10 @@ impl<'a> Roots<'a> {
         let mark = if is_file("go.mod") {
             Mark::Module
         } else if lockfile::LOCK_FILES.iter().any(|(name, _)| is_file(name))
-            || dir.join(".git").exists()
+            || self.disk.exists(&dir.join(".git"))
         {
             Mark::Tree
-        } else if dir.join("vendor").is_dir() {
+        } else if self.disk.is_dir(&dir.join("vendor")) {
             Mark::Vendor
         } else {
             Mark::Nothing

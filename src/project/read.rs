@@ -7,7 +7,7 @@ use std::fs::{DirEntry, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::LoadOptions;
 use super::view;
@@ -54,16 +54,72 @@ pub(super) struct Disk {
     pub overlays: Arc<BTreeMap<PathBuf, Vec<u8>>>,
     /// Larger files are not read.
     pub max_file_bytes: u64,
+    /// What could not be looked at, by path.
+    failed: Arc<Mutex<BTreeMap<PathBuf, String>>>,
 }
 
 impl Disk {
     pub fn new(options: &LoadOptions) -> Disk {
-        let overlays = Arc::new(options.overlays.clone());
-        Disk { overlays, max_file_bytes: options.max_file_bytes }
+        Disk::with(options.overlays.clone(), options.max_file_bytes)
+    }
+
+    /// A disk with these overlays.
+    pub fn with(overlays: BTreeMap<PathBuf, Vec<u8>>, max_file_bytes: u64) -> Disk {
+        Disk { overlays: Arc::new(overlays), max_file_bytes, failed: Arc::default() }
+    }
+
+    /// What could not be looked at although it may well be there, by path, with the reason: less is
+    /// known than this looks like.
+    pub fn failed(&self) -> BTreeMap<PathBuf, String> {
+        self.failures().clone()
+    }
+
+    fn failures(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What there is, unless there is nothing or it cannot be looked at.
+    fn found<T>(&self, path: &Path, looked_at: io::Result<T>) -> Option<T> {
+        looked_at.inspect_err(|error| self.remember(path, error)).ok()
+    }
+
+    fn remember(&self, path: &Path, error: &io::Error) {
+        if !is_absence(error) {
+            self.failures().entry(path.to_owned()).or_insert_with(|| reason(error));
+        }
+    }
+
+    /// What is at `path`, symbolic links followed, and not by overlays.
+    fn metadata(&self, path: &Path) -> Option<Metadata> {
+        self.found(path, std::fs::metadata(path))
+    }
+
+    /// Whether there is anything at `path`, whatever it is.
+    pub fn exists(&self, path: &Path) -> bool {
+        self.metadata(path).is_some()
+    }
+
+    /// Whether there is a directory.
+    pub fn is_dir(&self, path: &Path) -> bool {
+        self.metadata(path).is_some_and(|found| found.is_dir())
+    }
+
+    /// What is in a directory, as far as it can be read.
+    fn entries(&self, dir: &Path) -> impl Iterator<Item = DirEntry> {
+        let entries = self.found(dir, std::fs::read_dir(dir)).into_iter().flatten();
+        entries.map_while(|entry| self.found(dir, entry))
     }
 
     /// Reads a regular file (symbolic links followed) or its overlay.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, ReadError> {
+        self.bytes(path).inspect_err(|error| {
+            if let ReadError::Io(error) = error {
+                self.remember(path, error);
+            }
+        })
+    }
+
+    fn bytes(&self, path: &Path) -> Result<Vec<u8>, ReadError> {
         let too_large = Err(ReadError::TooLarge(self.max_file_bytes));
         if let Some(bytes) = self.overlays.get(path) {
             let fits = bytes.len() as u64 <= self.max_file_bytes;
@@ -85,7 +141,7 @@ impl Disk {
 
     /// Whether there is a file, or an overlay that stands in for one.
     pub fn is_file(&self, path: &Path) -> bool {
-        self.overlays.contains_key(path) || path.is_file()
+        self.overlays.contains_key(path) || self.metadata(path).is_some_and(|found| found.is_file())
     }
 
     /// The overlays below a directory: their paths stand together in the order of paths.
@@ -96,22 +152,23 @@ impl Disk {
     }
 
     /// What Go would look at in a directory, overlays included, whatever it is, but for directories
-    /// that are packages with a name like `nats.go`. A directory that cannot be read has nothing:
-    /// the walk tells of it.
+    /// that are packages with a name like `nats.go`. A directory that cannot be read has nothing.
     pub fn go_files(&self, dir: &Path) -> BTreeSet<PathBuf> {
         let is_go = |path: &PathBuf| {
             path.file_name().is_some_and(|name| view::is_go_file(&name.to_string_lossy()))
         };
-        let mut files = BTreeSet::new();
-        if let Ok(entries) = std::fs::read_dir(dir) {
-            let named = entries.flatten().filter(|entry| is_go(&entry.path()));
-            let is_dir = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let files_only = named.filter(|entry| !is_dir(entry) || !has_go_files(&entry.path()));
-            files.extend(files_only.map(|entry| entry.path()));
-        }
+        let named = self.entries(dir).filter(|entry| is_go(&entry.path()));
+        let is_dir = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let files_only = named.filter(|entry| !is_dir(entry) || !self.has_go_files(&entry.path()));
+        let mut files: BTreeSet<PathBuf> = files_only.map(|entry| entry.path()).collect();
         let overlays = self.overlays_below(dir).filter(|path| path.parent() == Some(dir));
         files.extend(overlays.filter(|path| is_go(path)).cloned());
         files
+    }
+
+    /// Whether a directory holds a file that Go looks at.
+    pub fn has_go_files(&self, dir: &Path) -> bool {
+        self.entries(dir).any(|entry| view::is_go_file(&entry.file_name().to_string_lossy()))
     }
 
     /// Whether `path` is a symbolic link to a file outside `root` and outside its own directory.
@@ -134,10 +191,11 @@ impl Disk {
     }
 }
 
-/// Whether a directory holds a file that Go looks at.
-pub(super) fn has_go_files(dir: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(dir) else { return false };
-    entries.flatten().any(|entry| view::is_go_file(&entry.file_name().to_string_lossy()))
+/// Whether an error says that there is nothing, or nothing for us.
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound, PermissionDenied};
+    let is_nothing = [NotFound, NotADirectory, PermissionDenied, InvalidFilename, InvalidInput];
+    is_nothing.contains(&error.kind()) || is_link_loop(error)
 }
 
 fn classify(error: io::Error) -> ReadError {

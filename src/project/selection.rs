@@ -224,7 +224,7 @@ mod tests {
             let (path, version) = module.split_once('@').expect("path@version");
             (root.join(format!("cache/download/{path}/@v/{version}.mod")), text.into())
         });
-        let disk = Disk { overlays: Arc::new(overlays.collect()), max_file_bytes: 1 << 20 };
+        let disk = Disk::with(overlays.collect(), 1 << 20);
         let (file, bad) = modfile::parse(main, Kind::Mod);
         assert_eq!(bad, []);
         let roots = [Root { dir: Path::new("/main"), file: &file }];

@@ -12,7 +12,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::modules::{self, BuildList, Roots};
 use super::path;
-use super::read::{self, Disk, ReadError};
+use super::read::{Disk, ReadError};
 use super::view;
 use super::{LoadOptions, Reach};
 use crate::diagnostic::{Note, NoteKind};
@@ -80,12 +80,12 @@ impl Walk<'_, '_> {
                 return self.walk(&dir, pattern);
             }
             let dirs = if is_path(&text) { Vec::new() } else { self.import_path(base) };
-            if let Some(dir) = dirs.into_iter().find(|dir| dir.is_dir()) {
+            if let Some(dir) = dirs.into_iter().find(|dir| self.disk.is_dir(dir)) {
                 return self.walk(&dir, pattern);
             }
         } else if !is_path(&text)
             && let Some(dir) =
-                self.import_path(&text).into_iter().find(|dir| read::has_go_files(dir))
+                self.import_path(&text).into_iter().find(|dir| self.disk.has_go_files(dir))
         {
             return self.directory(dir);
         }
@@ -103,7 +103,7 @@ impl Walk<'_, '_> {
 
     /// Whether `dir` is a directory, on the disk or by an overlay below it.
     fn has_below(&self, dir: &Path) -> bool {
-        dir.is_dir() || self.disk.overlays_below(dir).next().is_some()
+        self.disk.is_dir(dir) || self.disk.overlays_below(dir).next().is_some()
     }
 
     fn directory(&mut self, dir: PathBuf) {
@@ -136,7 +136,7 @@ impl Walk<'_, '_> {
                 || entry.file_type().is_dir() && !is_skipped(&entry.file_name().to_string_lossy())
         };
         // A directory can be there by its overlays alone.
-        let on_disk = root.is_dir().then(|| WalkDir::new(root));
+        let on_disk = self.disk.is_dir(root).then(|| WalkDir::new(root));
         let entries = on_disk.into_iter().flat_map(|walk| walk.into_iter().filter_entry(is_walked));
         for entry in entries {
             match entry {

@@ -101,6 +101,21 @@ fn the_nearest_file_holds_for_each_file() {
     assert_eq!(told(dir, &["sub/b.go"]), b);
 }
 
+/// What sends a matcher that goes back to try again through more ways than there are atoms: here it never ends.
+#[test]
+fn patterns_that_are_made_to_take_long_take_no_longer() {
+    let file = format!("{}/{}.go", ["aaaaaaaaaaaaaaaa"; 8].join("/"), "a".repeat(200));
+    let patterns: Vec<String> = (0..1_000)
+        .map(|n| format!("'{}{}b'", "**/".repeat(n % 8), "*a".repeat(30 + n % 10)))
+        .collect();
+    let config = format!(
+        "[[override]]\npaths = [{}, '*a.go']\nmin-severity = 'error'\n",
+        patterns.join(", ")
+    );
+    let module = module(&[(&file, SOURCE), ("straggler.toml", &config)]);
+    assert_eq!(told(module.path(), &[]), findings(&file, "error", ""));
+}
+
 #[test]
 fn an_override_speaks_of_some_files_and_thresholds_hide() {
     let module = module(&[

@@ -13,6 +13,7 @@ mod doubtful;
 mod editors;
 mod explore;
 mod facts;
+mod faults;
 mod fixes;
 mod fixtures;
 mod flow;
