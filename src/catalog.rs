@@ -36,9 +36,9 @@ use rustc_hash::FxHashMap;
 
 pub use fact::{
     Access, Blocking, Callback, Called, Calls, Chain, Channel, Closes, Context, ContextRole,
-    Copying, Depth, Effect, Ends, Fact, Factory, Filter, Inherits, Kind, Model, Multiplexed,
-    NoReturn, NonBlocking, Order, Part, Producer, Pure, Resource, Share, Signature, Starter,
-    Stream, Subrouter, Testing, Transfer, TypeRole, TypeRoles, Wait, When,
+    Copying, Depth, Driver, Effect, Ends, Fact, Factory, Filter, Inherits, Kind, Model,
+    Multiplexed, NoReturn, NonBlocking, Order, Part, Producer, Pure, Resource, Share, Signature,
+    Starter, Stream, Subrouter, Testing, Transfer, TypeRole, TypeRoles, Wait, When,
 };
 pub use gate::{Bound, Gate, GoBounds, NoVersions, Versions};
 pub use name::{Direction, Name, TypeExpr};
@@ -73,6 +73,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("rules/catalog/logs.toml", include_str!("../rules/catalog/logs.toml")),
     ("rules/catalog/data.toml", include_str!("../rules/catalog/data.toml")),
     ("rules/catalog/stores.toml", include_str!("../rules/catalog/stores.toml")),
+    ("rules/catalog/clocks.toml", include_str!("../rules/catalog/clocks.toml")),
 ];
 
 /// What known APIs do.
@@ -210,6 +211,12 @@ impl Catalog {
             });
             (!excepted).then_some(fact)
         })
+    }
+
+    /// The facts of one kind about whole packages, with the package: in no order.
+    pub fn of_packages<K: Kind>(&self) -> impl Iterator<Item = (&str, &K)> {
+        let packages = self.packages.iter();
+        packages.flat_map(|(path, facts)| facts.of::<K>().map(|(_, fact)| (&**path, fact)))
     }
 
     /// Facts about calls that are known by their form alone, in the order of the tables.

@@ -49,6 +49,8 @@ pub enum Fact {
     Pure(Pure),
     /// `[[nonblocking]]`
     NonBlocking(NonBlocking),
+    /// `[[driver]]`
+    Driver(Driver),
     /// `[[testing]]`
     Testing(Testing),
     /// `[[model]]`
@@ -91,7 +93,7 @@ kinds! {
     Stream(Stream), Multiplexed(Multiplexed), Transfer(Transfer), Starter(Starter), Factory(Factory), Channel(Channel), Context(Context), Type(TypeRoles),
     Access(Access), Copy(Copying), Filter(Filter), Chain(Chain), Subrouter(Subrouter),
     Callback(Callback),
-    Pure(Pure) with except, NonBlocking(NonBlocking) with except, Testing(Testing), Model(Model),
+    Pure(Pure) with except, NonBlocking(NonBlocking) with except, Driver(Driver), Testing(Testing), Model(Model),
     Signature(Signature),
 }
 
@@ -624,6 +626,14 @@ pub struct NonBlocking {
     /// For a whole package: its functions and methods for which it is not so.
     #[serde(default)]
     pub except: Vec<Box<str>>,
+}
+
+/// A module whose packages give `database/sql` a driver.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Driver {
+    /// Whether the database is a part of the process, so that a query waits for no peer.
+    pub in_process: bool,
 }
 
 /// A package that tests are written with: what imports it serves tests.

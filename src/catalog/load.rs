@@ -317,6 +317,7 @@ fn fact(kind: &str, own: DeTable<'_>, start: usize) -> Option<Result<Fact, toml:
         "callback" => read(own, start).map(Fact::Callback),
         "pure" => read(own, start).map(Fact::Pure),
         "nonblocking" => read(own, start).map(Fact::NonBlocking),
+        "driver" => read(own, start).map(Fact::Driver),
         "testing" => read(own, start).map(Fact::Testing),
         "model" => read(own, start).map(Fact::Model),
         "signature" => read(own, start).map(Fact::Signature),
@@ -333,7 +334,7 @@ fn admitted(kind: &str) -> &'static [About] {
         "channel" => &[About::Var, About::Func],
         "access" => &[About::Func, About::Field],
         "signature" => &[About::Func, About::Field, About::Var],
-        "stream" | "testing" => &[About::Package],
+        "stream" | "driver" | "testing" => &[About::Package],
         "pure" | "nonblocking" => &[About::Func, About::Package],
         _ => &[About::Func],
     }

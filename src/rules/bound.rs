@@ -1,7 +1,7 @@
 //! Calls that do not wait for long whatever the context: they bring a bound of their own, or ask a
 //! peer on the same machine.
 
-use crate::catalog::{self, Base, Blocking, Wait};
+use crate::catalog::{self, Base, Blocking, Driver, Wait};
 use crate::index::{Constant, Def, ObjectKind, Package};
 use crate::rules::FunctionCx;
 use crate::rules::memo::Kept;
@@ -23,6 +23,19 @@ pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixe
             && is_bounded_before(function, call, &blocking.bounded_by)
         || !blocking.near.is_empty() && is_near(function, call, &blocking.near)
         || matches!(blocking.wait, Wait::Net | Wait::Http) && is_loopback(function, call)
+        || blocking.wait == Wait::Sql && has_databases_within(cx)
+}
+
+/// Whether the databases that `database/sql` can open here are a part of the process: the build has a
+/// driver of such, and none that is known to ask a peer.
+pub fn has_databases_within(cx: &FunctionCx<'_>) -> bool {
+    let has = |in_process: bool| {
+        let mut drivers = cx.catalog().of_packages::<Driver>();
+        drivers.any(|(module, driver)| {
+            driver.in_process == in_process && cx.versions().module(module).is_some()
+        })
+    };
+    has(true) && !has(false)
 }
 
 /// Whether a call waits only with an option, which it is not seen to be given.

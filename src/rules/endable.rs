@@ -10,7 +10,7 @@ use crate::summary::{At, BodyId, ContextRoot, Function, Place, Root, facts, name
 use crate::syntax::{ExprId, ExprKind, StmtKind, Symbol};
 
 /// How many callers are followed to the one that makes the context.
-const MAX_CALLERS: u32 = 4;
+const MAX_CALLERS: u32 = 7;
 
 /// Whether somebody may end this parameter of the declared function, a context: nobody in the run
 /// calls it, or some caller gives it a context that was given to that and may be ended, or, in another
@@ -34,9 +34,9 @@ fn is_ended_by_callers(cx: &FunctionCx<'_>, index: u32, depth: u32, own: bool) -
             let Some(at) = read.function.at_call(call) else { return true };
             let package = PackageCx { package: caller.package, ..cx.package };
             let caller = FunctionCx { package, func: caller };
-            let made = own || caller.func.package != cx.func.package;
+            let any = own || caller.func.package != cx.func.package;
             is_given_within(&caller, &read.function, (at, arg), depth)
-                || made && ends_itself(&caller, &read.function, (at, arg))
+                || is_made_to_end(&caller, &read.function, (at, arg), any, MAX_DERIVATIONS)
         });
         if ends {
             return true;
@@ -45,16 +45,13 @@ fn is_ended_by_callers(cx: &FunctionCx<'_>, index: u32, depth: u32, own: bool) -
     !called
 }
 
-/// Whether a context is made where it stands with an end of its own: a deadline, a signal, or a cancel
-/// function; or by something out of sight.
-fn ends_itself(cx: &FunctionCx<'_>, function: &Function<'_>, context: (At, ExprId)) -> bool {
-    is_made_to_end(cx, function, context, MAX_DERIVATIONS)
-}
-
+/// Whether a context is made where it stands with an end of its own: a deadline; or if `any`, a signal, a
+/// cancel function, or by something out of sight.
 fn is_made_to_end(
     cx: &FunctionCx<'_>,
     function: &Function<'_>,
     (at, context): (At, ExprId),
+    any: bool,
     depth: u32,
 ) -> bool {
     let origin = cx.summaries().context(function, at, context);
@@ -63,7 +60,8 @@ fn is_made_to_end(
         let known = facts(cx.catalog(), function.index, callee);
         let mut contexts = known.all_in_force::<Context>(cx.versions()).peekable();
         match (contexts.peek(), callee) {
-            (Some(_), _) => contexts.any(|fact| fact.deadline || fact.cancel.is_some()),
+            (Some(_), _) => contexts.any(|fact| fact.deadline || any && fact.cancel.is_some()),
+            (None, _) if !any => false,
             (None, &Callee::Func(func)) => gives_ended(cx, func, depth),
             (None, _) => true,
         }
@@ -84,7 +82,8 @@ fn gives_ended(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> bool {
         let at = At { body: BodyId::OWN, step };
         let mut given = values.iter().filter(|&&value| function.info.type_of(value).is_context());
         // A `return` of a function that names its results.
-        values.is_empty() || given.any(|&value| is_made_to_end(&cx, function, (at, value), depth))
+        values.is_empty()
+            || given.any(|&value| is_made_to_end(&cx, function, (at, value), true, depth))
     })
 }
 

@@ -10,7 +10,7 @@ mod holders;
 mod paths;
 
 use crate::catalog::{Base, Carrier, Context, End, Resource, Versions};
-use crate::flow::Step;
+use crate::flow::{Step, StepId};
 use crate::index::{Callee, Def, Type};
 use crate::rules::FunctionCx;
 use crate::rules::scene::is_beside_tests;
@@ -139,14 +139,16 @@ fn given<'a>(
 /// more than hand it on.
 fn is_shared(read: &Read<'_>, call: ExprId, result: u32, fact: &Resource, returned: At) -> bool {
     let whole = Place::root(Root::Call(call, result));
+    let cfg = &read.function.body(BodyId::OWN).cfg;
+    // What comes after the next call is another thing.
+    let again = cfg.step_of_expr(call);
+    let reaches =
+        |from: StepId| cfg.reaches_without(from, returned.step, &|step| Some(step) == again);
     read.effects(BodyId::OWN).effects.iter().any(|effect| {
         let about = effect.place.is_within(&whole);
         let settles = ends(fact, effect.act)
             || (effect.act.escapes() && !matches!(effect.act, Act::Returned(_)));
-        about
-            && settles
-            && (effect.mode != Mode::Now
-                || read.function.body(BodyId::OWN).cfg.reaches(effect.at.step, returned.step))
+        about && settles && (effect.mode != Mode::Now || reaches(effect.at.step))
     })
 }
 

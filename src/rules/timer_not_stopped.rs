@@ -5,6 +5,7 @@
 //! library can only be built in GOPATH mode, which has the old timers too.
 
 mod late;
+mod piled;
 mod remade;
 
 use crate::catalog::{End, GoVersion, Resource, Version, Versions};
@@ -28,6 +29,10 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     for held in held::all(cx, &read, &versions, &is_timer) {
         let function = &read.function;
         if held.dropped {
+            continue;
+        }
+        if let Some(finding) = piled::check(cx, function, &held) {
+            findings.push(finding);
             continue;
         }
         let is_named = held.name.is_some();

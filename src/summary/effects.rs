@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::catalog::{Access, Base, Catalog, Copying, Depth, Versions};
+use crate::catalog::{Access, Base, Catalog, Copying, Depth, Pure, Versions};
 use crate::flow::{BlockId, EdgeKind, Step};
 use crate::index::{Builtin, Callee, Def, FuncId, Type};
 use crate::summary::Summary;
@@ -81,9 +81,39 @@ impl Extractor<'_, '_> {
             effects.iter().map(|it| seen.insert((it.at, &it.place, it.act, it.mode))).collect();
         let mut is_first = is_first.into_iter();
         effects.retain(|_| is_first.next() == Some(true));
-        let deeds = super::always::deeds(self.function, body, &effects);
+        let told = self.without_wrapped(&effects);
+        let deeds = super::always::deeds(self.function, body, told.as_deref().unwrap_or(&effects));
         let captures = self.captures(body);
         self.done[body.0 as usize] = BodyEffects { effects, deeds, spawns, captures };
+    }
+
+    /// The effects as callers see them: what is given to something that only wraps it, like
+    /// `json.NewDecoder`, is nobody else's afterwards where the body keeps the wrapper to itself. `None`
+    /// where there is nothing like that.
+    fn without_wrapped(&self, effects: &[Effect]) -> Option<Vec<Effect>> {
+        let is_kept = |wrapper: ExprId| {
+            effects.iter().all(|effect| {
+                effect.place.root != Root::Call(wrapper, 0)
+                    || !effect.act.escapes() && effect.act != Act::Method(Symbol::new("Close"))
+            })
+        };
+        let is_wrapped = |effect: &Effect| {
+            effect.act == Act::Passed
+                && matches!(self.function.step(effect.at), Step::Call(call)
+                    if self.wraps(call) && is_kept(call))
+        };
+        effects
+            .iter()
+            .any(is_wrapped)
+            .then(|| effects.iter().filter(|effect| !is_wrapped(effect)).cloned().collect())
+    }
+
+    fn wraps(&self, call: ExprId) -> bool {
+        let Surroundings { catalog, versions, .. } = *self.around;
+        let (index, callee) = (self.function.index, self.function.info.callee(call));
+        let is_method = || callee.qualified(index).is_none_or(|name| name.receiver.is_some());
+        super::calls::covering::<Pure>(catalog, versions, index, callee)
+            .is_some_and(|pure| pure.holds && !is_method())
     }
 
     fn step(&mut self, at: At) {

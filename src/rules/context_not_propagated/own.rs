@@ -153,18 +153,35 @@ fn called_with(
     })
 }
 
-/// Whether an expression or a part of it uses the variable that holds the context.
+/// Whether an expression or a part of it uses the context: of what holds one, other parts may be used
+/// when it has long ended.
 fn mentions(function: &Function<'_>, expr: ExprId, own: &Own) -> bool {
+    let is_own = |expr: ExprId| {
+        matches!(function.info.resolve(expr), Def::Local(local)
+            if function.info.local(*local).span == own.declared)
+    };
     function.file.descendants(Node::Expr(expr)).any(|node| match node {
-        Node::Expr(expr) => match (own.from, function.info.resolve(expr)) {
-            (From::Field, Def::Field(_)) => function.text(expr) == own.text,
-            (From::Param | From::Holder, Def::Local(local)) => {
-                function.info.local(*local).span == own.declared
+        Node::Expr(expr) => match own.from {
+            From::Field => {
+                matches!(function.info.resolve(expr), Def::Field(_))
+                    && function.text(expr) == own.text
             }
-            _ => false,
+            From::Param => is_own(expr),
+            From::Holder => asked_for_context(function, expr).is_some_and(is_own),
         },
         _ => false,
     })
+}
+
+/// The variable in `x.Context()` or `x.y.Context()`.
+fn asked_for_context(function: &Function<'_>, call: ExprId) -> Option<ExprId> {
+    let file = function.file;
+    let (mut base, _) =
+        file.method_call(call).filter(|(_, name)| name.name.as_str() == "Context")?;
+    while let ExprKind::Selector { base: inner, .. } = file.expr(file.unparen(base)).kind {
+        base = inner;
+    }
+    Some(file.unparen(base))
 }
 
 /// When a literal runs.

@@ -7,8 +7,12 @@
 //! consumer that receives beside something else counts where there is no room. A send that gives up
 //! when the caller's context is done counts where the caller waits for the sender.
 
+use rustc_hash::FxHashSet;
+
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{
+    BlockId, Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk,
+};
 use crate::index::{Callee, Def, LocalId};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
@@ -20,7 +24,7 @@ use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
 use crate::source::Span;
 use crate::summary::{At, Read, Root, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// Reports the sends whose consumers may all have given up.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -248,6 +252,7 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
         tainted: tainted(scene, &read, value),
         more,
         conditions: &conditions,
+        rejoining: rejoining(cfg, &again),
         range: match op.node {
             Node::Stmt(stmt) => Some(stmt),
             _ => None,
@@ -375,7 +380,41 @@ struct GiveUp<'g, 'a> {
     /// The variable that says whether something was received.
     more: Option<LocalId>,
     conditions: &'g Conditions,
+    /// Conditions that do not decide whether the loop is left.
+    rejoining: Vec<ExprId>,
     range: Option<StmtId>,
+}
+
+/// The conditions both ways of which come together again before the loop goes on or is left.
+fn rejoining(cfg: &Cfg, again: &[StepId]) -> Vec<ExprId> {
+    let ends = |block: BlockId| cfg.steps_of(block).any(|step| again.contains(&step));
+    let reached = |from: BlockId, besides: &FxHashSet<BlockId>| {
+        let mut met = FxHashSet::default();
+        let mut open = vec![from];
+        while let Some(block) = open.pop() {
+            if !besides.contains(&block) && !ends(block) && met.insert(block) {
+                open.extend(cfg.edges_of(block).iter().map(|edge| edge.to));
+            }
+        }
+        met
+    };
+    let joins = |one: BlockId, other: BlockId| {
+        let apart = reached(one, &reached(other, &FxHashSet::default()));
+        !apart.into_iter().any(|block| cfg.exit_of(block).is_some())
+    };
+    let conditions = cfg.blocks().filter_map(|block| match cfg.edges_of(block) {
+        [one, other] => match (one.kind, other.kind) {
+            (EdgeKind::True(asked), EdgeKind::False(_))
+            | (EdgeKind::False(asked), EdgeKind::True(_))
+                if joins(one.to, other.to) && joins(other.to, one.to) =>
+            {
+                Some(asked)
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    conditions.collect()
 }
 
 impl Walk for GiveUp<'_, '_> {
@@ -400,7 +439,8 @@ impl Walk for GiveUp<'_, '_> {
                 let asks = locals_in(function, Node::Expr(asked));
                 let ends = matches!(edge.kind, EdgeKind::False(_))
                     && self.more.is_some_and(|more| asks.contains(&more));
-                if ends || asks.iter().any(|local| self.tainted.contains(local)) {
+                let decides = !self.rejoining.contains(&asked);
+                if ends || decides && asks.iter().any(|local| self.tainted.contains(local)) {
                     return None;
                 }
                 let error = function.file.descendants(Node::Expr(asked)).any(|node| match node {
@@ -408,9 +448,19 @@ impl Walk for GiveUp<'_, '_> {
                     Node::Expr(expr) => matches!(function.info.resolve(expr), Def::Nil),
                     _ => false,
                 });
-                let compares = matches!(function.file.expr(asked).kind, ExprKind::Binary { .. });
+                let compares = match function.file.expr(asked).kind {
+                    ExprKind::Binary { op, left, .. } => {
+                        // That it is not this error says no more than that there may be another.
+                        let other = matches!(
+                            (op, edge.kind),
+                            (BinaryOp::Eq, EdgeKind::False(_)) | (BinaryOp::Ne, EdgeKind::True(_))
+                        );
+                        !(other && function.info.type_of(left).is_error())
+                    }
+                    _ => false,
+                };
                 // A count or a comparison may be agreed on between the two sides.
-                if !error && compares {
+                if !error && compares && decides {
                     return None;
                 }
             }

@@ -11,14 +11,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
-use crate::index::{Callee, Def, LocalId};
+use crate::index::{Callee, Def, FuncId, LocalId};
+use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::locks::object;
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
-use crate::summary::{Act, At, BodyId, Deed, Place, Read};
+use crate::summary::{Act, At, BodyId, Deed, Effect, Mode, Place, Read};
 use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// A call of a method of a lock.
@@ -487,7 +488,9 @@ impl Held<'_, '_> {
         let name = match self.scene.info.callee(call) {
             Callee::Func(func) => {
                 let summary = self.scene.cx.summaries().of(*func);
-                if summary.is_some_and(|summary| gives_back(&summary.deeds)) {
+                if summary.is_some_and(|summary| gives_back(&summary.deeds))
+                    || unlocks_first(&self.scene.cx, *func)
+                {
                     return true;
                 }
                 Some(self.scene.cx.index().func(*func).name)
@@ -509,6 +512,32 @@ fn gives_back(deeds: &[Deed]) -> bool {
         deeds.iter().any(|deed| deed.place == *place && does(deed, ["Lock", "RLock"]))
     };
     deeds.iter().any(|deed| does(deed, ["Unlock", "RUnlock"]) && !locks(&deed.place))
+}
+
+/// Whether a way through a function unlocks something before it has locked it, and so what its caller holds.
+fn unlocks_first(cx: &FunctionCx<'_>, func: FuncId) -> bool {
+    let Some(read) = cx.summaries().read(func) else { return false };
+    let effects = &read.effects(BodyId::OWN).effects;
+    let does = |effect: &Effect, names: [&str; 2]| match effect.act {
+        Act::Method(name) => effect.mode == Mode::Now && names.contains(&name.as_str()),
+        _ => false,
+    };
+    // A call that does both leaves things as they were.
+    let of_place = |names: [&str; 2], place: &Place| -> Vec<StepId> {
+        let alike = effects.iter().filter(|it| it.place == *place && does(it, names));
+        alike.map(|effect| effect.at.step).collect()
+    };
+    let only = |names: [&str; 2], not: [&str; 2], place: &Place| -> Vec<StepId> {
+        let both = of_place(not, place);
+        of_place(names, place).into_iter().filter(|step| !both.contains(step)).collect()
+    };
+    let cfg = &read.function.body(BodyId::OWN).cfg;
+    let (lock, unlock) = (["Lock", "RLock"], ["Unlock", "RUnlock"]);
+    effects.iter().filter(|effect| does(effect, unlock)).any(|effect| {
+        let locked = only(lock, unlock, &effect.place);
+        let unlocked = only(unlock, lock, &effect.place);
+        reaches_without(cfg, &|step| unlocked.contains(&step), &|step| locked.contains(&step))
+    })
 }
 
 impl Walk for Held<'_, '_> {

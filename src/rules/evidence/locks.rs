@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, QualifiedName};
+use crate::index::{Callee, Def, FuncId, QualifiedName, Type};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
-use crate::syntax::{ExprId, Node};
+use crate::syntax::{ExprId, Node, Symbol};
 
 /// The functions of a package that have to do with locks or counters.
 pub(super) struct Locking<'a> {
@@ -165,10 +165,35 @@ pub(super) fn object(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     if let Def::Field(selection) = scene.info.resolve(base) {
         return selection.location.map(Object::Field);
     }
-    let ty = scene.info.type_of(base).strip_pointer();
-    let named = ty.named().map(|named| named.qualified())?;
+    let ty = holder(scene, base);
+    let named = ty.strip_pointer().named().map(|named| named.qualified())?;
     let own = named.path == scene.cx.index().package(scene.cx.package.package).path;
     own.then_some(Object::Embedded(named))
+}
+
+/// The type that embeds the lock itself of which `x.Lock()` is a method: that of `x`, or of something embedded in
+/// it.
+fn holder(scene: &Scene<'_>, base: ExprId) -> Type {
+    let index = scene.cx.index();
+    let selector = scene.parent(Node::Expr(base)).and_then(|around| match around {
+        Node::Expr(selector) => Some(scene.info.resolve(selector)),
+        _ => None,
+    });
+    let path = match selector {
+        Some(Def::Method(_, selection)) => &*selection.path,
+        _ => &[],
+    };
+    // The last one is the lock.
+    let outer = &path[..path.len().saturating_sub(1)];
+    let embedded = |of: Type, name: &Symbol| match index.underlying(of.strip_pointer()) {
+        Type::Struct(fields) => fields
+            .fields
+            .iter()
+            .find(|field| field.embedded && field.name == *name)
+            .map_or(Type::Unknown, |field| field.ty.clone()),
+        _ => Type::Unknown,
+    };
+    outer.iter().fold(scene.info.type_of(base).clone(), embedded)
 }
 
 /// Whether a call unlocks an object, or what nobody knows to be another one.

@@ -179,25 +179,26 @@ fn tell<'a>(
     let open = |func| Scene::new(FunctionCx { package: *package, func });
     let Holder { scene: caller, lock, call } = holder;
     let waiter = open(first.by)?;
-    let name = locked(&waiter, &first.lock);
-    let span = waiter.span(Node::Expr(first.lock.call));
     let how = match lock.reads && first.lock.reads {
-        true => "it already holds for reading, while a writer waits",
-        false => "it already holds",
+        true => " behind a writer",
+        false => "",
     };
     let message = format!(
-        "`{}` waits for `{name}`, which {how}: `{}` has locked it",
-        waiter.name.name, caller.name.name
+        "`{}` calls `{}` with `{}` locked, and `{}` waits for it{how}",
+        caller.name.name,
+        package.index.func(called).name,
+        locked(caller, lock),
+        waiter.name.name
     );
-    let mut finding = waiter.cx.finding(span, "stays here", message);
+    let span = first_line(caller, caller.span(Node::Expr(*call)));
+    let mut finding = caller.cx.finding(span, "never returns", message);
     finding.confidence = confidence(&waiter);
     finding.labels.push(Label {
         location: lock.location,
         role: Role::Context,
         message: format!("`{}` is locked here", locked(caller, lock)),
     });
-    let own = (caller.cx.func, *call, called);
-    for &(func, call, callee) in [own].iter().chain(&first.calls) {
+    for &(func, call, callee) in &first.calls {
         let scene = open(func)?;
         let name = package.index.func(callee).name;
         finding.labels.push(Label {
@@ -206,6 +207,12 @@ fn tell<'a>(
             message: format!("`{name}` is called with the lock held"),
         });
     }
+    finding.defect = waiter.cx.location(waiter.span(Node::Expr(first.lock.call)));
+    finding.labels.push(Label {
+        location: finding.defect,
+        role: Role::Stuck,
+        message: format!("`{}` is locked again here", locked(&waiter, &first.lock)),
+    });
     finding.why =
         "a lock does not know who holds it: the same goroutine waits for itself".to_owned();
     finding.help = "give it back before the call, or call a variant that does not lock".to_owned();

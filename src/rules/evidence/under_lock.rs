@@ -132,8 +132,17 @@ fn check_group<'a>(
                 let caller = &scenes[place];
                 let location =
                     caller.cx.location(first_line(caller, caller.span(Node::Expr(call))));
-                let message = format!("`{}` calls this with the lock held", caller.name.name);
-                finding.labels.insert(1, Label { location, role: Role::Context, message });
+                // Who holds the lock has the fault, and can mend it.
+                finding.message = format!(
+                    "`{}` calls `{}` with `{name}` locked: {what} waits, and {who} takes `{name}` before \
+                     it gets there",
+                    caller.name.name,
+                    scene.name.name,
+                    name = locked(caller, &held.lock),
+                );
+                let location = std::mem::replace(&mut finding.primary, location);
+                let message = std::mem::replace(&mut finding.primary_label, "never returns".into());
+                finding.labels.push(Label { location, role: Role::Stuck, message });
             }
             findings.push(finding);
             break;

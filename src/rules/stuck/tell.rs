@@ -45,23 +45,32 @@ impl Story<'_> {
             confidence: self.confidence(stuck, centre).min(page.confidence),
             message: self.message(stuck, centre, verdict.fault),
             primary,
-            primary_label: self.primary_label(centre, verdict.fault),
+            primary_label: match primary_site == centre.at {
+                false if verdict.fault == Fault::OwnLock => "never returns".to_owned(),
+                _ => self.primary_label(centre, verdict.fault),
+            },
             labels: self.labels(stuck, verdict, primary),
             why: self.why(stuck),
             help: help(verdict.fault).to_owned(),
             fixes: Vec::new(),
             defect: match verdict.fault {
                 Fault::LeftLocked => primary,
-                _ => made.map_or(primary, |made| self.location(made)),
+                _ => self.location(made.unwrap_or(centre.at)),
             },
         }
     }
 
     /// The place that is shown first: where it stays, or where a lock is taken and never given
-    /// back.
+    /// back, or where its holder calls what takes it again.
     fn primary(&self, centre: &Goroutine, fault: Fault) -> Site {
         match fault {
             Fault::LeftLocked => held_at(centre).unwrap_or(centre.at),
+            Fault::OwnLock => {
+                let holder = held_at(centre).map(|at| at.func);
+                let mut calls = centre.calls.iter().copied();
+                let by_holder = calls.find(|call| Some(call.func) == holder);
+                by_holder.filter(|_| holder != Some(centre.at.func)).unwrap_or(centre.at)
+            }
             _ => centre.at,
         }
     }
@@ -198,7 +207,7 @@ impl Story<'_> {
                 }
             }
         }
-        if verdict.fault == Fault::LeftLocked {
+        if matches!(verdict.fault, Fault::LeftLocked | Fault::OwnLock) {
             add(centre.at, Role::Stuck, "waits here for ever".to_owned());
         }
         labels
