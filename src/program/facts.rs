@@ -121,6 +121,35 @@ fn traits(program: &mut Program) {
         calls.extend(unnamed_callees(program, func));
     }
     spread(program, &calls, |traits| &mut traits.waits);
+    lend(program);
+}
+
+/// Makes roots of those that give a literal which may wait to a function of the package that calls what it is
+/// given, and has to do with locks, channels or goroutines itself: only where both are seen is it known
+/// what meets.
+fn lend(program: &mut Program) {
+    let func = |id: FuncId| &program.funcs[id.0 as usize];
+    let calls_values = |id: FuncId| {
+        let mut code = func(id).code.iter().enumerate();
+        code.any(|(at, op)| matches!(op, Op::Call { .. }) && !calls_known(func(id), at))
+    };
+    let lends = |id: &FuncId| {
+        let mut code = func(*id).code.iter();
+        !func(*id).traits.root
+            && code.any(|op| matches!(*op, Op::Closure(literal) if func(literal).traits.waits))
+            && callees(program, func(*id))
+                .into_iter()
+                .any(|callee| func(callee).traits.root && calls_values(callee))
+    };
+    let lenders: Vec<FuncId> = (0..program.funcs.len() as u32).map(FuncId).filter(lends).collect();
+    for lender in lenders {
+        let mut at = Some(lender);
+        while let Some(id) = at {
+            let of = &mut program.funcs[id.0 as usize];
+            of.traits.root = true;
+            at = of.parent;
+        }
+    }
 }
 
 /// Makes roots of those that are given a channel which a function has made for them: that one has returned

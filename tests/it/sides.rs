@@ -123,6 +123,38 @@ fn a_request_in_what_runs_when_it_has_been_answered() {
 }
 
 #[test]
+fn a_dialer_that_is_given_the_deadline() {
+    let source = |bound: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"crypto/tls\"\n\t\"net\"\n)\n\n\
+             func Dial(ctx context.Context, address string) (net.Conn, error) {{\n\
+             \tvar dialer net.Dialer\n\t{bound}\n\
+             \treturn tls.DialWithDialer(&dialer, \"tcp\", address, nil)\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("println()"))], &["m.go:12 context-not-propagated high"]);
+    check(&[("m.go", &source("dialer.Deadline, _ = ctx.Deadline()"))], &[]);
+}
+
+#[test]
+fn workers_that_are_told_to_leave() {
+    let source = |last: &str, leaves: &str| {
+        format!(
+            "package m\n\ntype pool struct {{\n\tqueue chan int\n\tcount int\n}}\n\n\
+             func newPool() *pool {{ return &pool{{queue: make(chan int, 1)}} }}\n\n\
+             func (p *pool) run(work func(int) error) {{\n\tfor {{\n\
+             \t\titem, open := <-p.queue\n\t\tif {last} {{\n\t\t\tbreak\n\t\t}}\n\
+             \t\tif err := work(item); err != nil {{\n\t\t\t{leaves}\n\t\t}}\n\t}}\n}}\n\n\
+             func (p *pool) scale(count int, work func(int) error) {{\n\
+             \tfor p.count > count {{\n\t\tp.queue <- -1\n\t\tp.count--\n\t}}\n\
+             \tfor p.count < count {{\n\t\tp.count++\n\t\tgo p.run(work)\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("item < 0 || !open", "continue"))], &[]);
+    check(&[("m.go", &source("!open", "return"))], &["m.go:24 send-without-receiver medium"]);
+}
+
+#[test]
 fn a_context_that_a_caller_in_the_package_made() {
     let source = |made: &str| {
         format!(

@@ -226,6 +226,13 @@ pub fn after_the_end(function: &Function<'_>, at: At) -> bool {
     }
 }
 
+/// Whether a function asks a context for its deadline: it bounds what it does by that.
+pub fn asks_for_deadline(function: &Function<'_>, context: &str) -> bool {
+    let declared = function.file.decl(function.index.func(function.id).decl).span;
+    let asked = format!("{context}.Deadline()");
+    function.file.source.text(declared).contains(&asked)
+}
+
 /// Whether another goroutine of the function, or a function that a library runs at the end of a context,
 /// puts an end to something when a context is done: it may be what the function waits for.
 pub fn is_watched(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool {

@@ -116,7 +116,7 @@ fn check_call(
         return None;
     }
     let Reach::Own(own) = own::at_hand(cx, read, at) else { return None };
-    if purpose::is_watched(cx, function, at) {
+    if purpose::is_watched(cx, function, at) || purpose::asks_for_deadline(function, &own.text) {
         return None;
     }
     // A type that is made to end by itself may know better than its context.

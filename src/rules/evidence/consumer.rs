@@ -385,7 +385,8 @@ struct GiveUp<'g, 'a> {
     range: Option<StmtId>,
 }
 
-/// The conditions both ways of which come together again before the loop goes on or is left.
+/// The conditions that do not decide whether the loop goes on or is left: both ways come together again
+/// before that.
 fn rejoining(cfg: &Cfg, again: &[StepId]) -> Vec<ExprId> {
     let ends = |block: BlockId| cfg.steps_of(block).any(|step| again.contains(&step));
     let reached = |from: BlockId, besides: &FxHashSet<BlockId>| {
@@ -398,9 +399,16 @@ fn rejoining(cfg: &Cfg, again: &[StepId]) -> Vec<ExprId> {
         }
         met
     };
+    let goes_on = |met: &FxHashSet<BlockId>, from: BlockId| {
+        let edges = met.iter().flat_map(|&block| cfg.edges_of(block));
+        ends(from) || edges.into_iter().any(|edge| ends(edge.to))
+    };
     let joins = |one: BlockId, other: BlockId| {
-        let apart = reached(one, &reached(other, &FxHashSet::default()));
-        !apart.into_iter().any(|block| cfg.exit_of(block).is_some())
+        let nowhere = FxHashSet::default();
+        let (mine, theirs) = (reached(one, &nowhere), reached(other, &nowhere));
+        let apart = reached(one, &theirs);
+        goes_on(&mine, one) == goes_on(&theirs, other)
+            && !apart.into_iter().any(|block| cfg.exit_of(block).is_some())
     };
     let conditions = cfg.blocks().filter_map(|block| match cfg.edges_of(block) {
         [one, other] => match (one.kind, other.kind) {
