@@ -434,7 +434,16 @@ impl Machine<'_> {
                     self.unknown_next(state, subject, unknown.ty, at)?
                 }
             }
-            Value::Term(_) => self.unknown_next(state, subject, TypeId::UNKNOWN, at)?,
+            Value::Term(id) => {
+                let is_count = matches!(self.terms.get(id), Term::Len(_) | Term::Binary(..))
+                    || matches!(state.fact(id), Some(Value::Int(_)));
+                if is_count {
+                    let count = self.integer(state, subject, COUNTS)?;
+                    (at < count).then_some((Value::Int(at), Value::Nil))
+                } else {
+                    self.unknown_next(state, subject, TypeId::UNKNOWN, at)?
+                }
+            }
             _ => None,
         };
         let frame = process.frame();

@@ -137,6 +137,20 @@ fn a_dialer_that_is_given_the_deadline() {
 }
 
 #[test]
+fn a_length_that_is_counted_in_two_places() {
+    let source = |turns: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\nfunc All(items []int, work func(int)) {{\n\
+             \tcount := len(items)\n\tvar wait sync.WaitGroup\n\twait.Add(count)\n\
+             \tfor i := range {turns} {{\n\t\tgo func() {{\n\
+             \t\t\tdefer wait.Done()\n\t\t\twork(i)\n\t\t}}()\n\t}}\n\twait.Wait()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("count"))], &[]);
+    check(&[("m.go", &source("count - 1"))], &["m.go:15 waitgroup-unbalanced medium"]);
+}
+
+#[test]
 fn workers_that_are_told_to_leave() {
     let source = |last: &str, leaves: &str| {
         format!(
