@@ -5,6 +5,7 @@
 //! the same `select` again, and nothing on those paths can wait, or change what the arm receives
 //! from.
 
+mod asked_only;
 mod ticker;
 mod timer;
 
@@ -38,7 +39,11 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             let Step::Select(stmt) = cfg.step(step) else { continue };
             let StmtKind::Select(clauses) = &function.file.stmt(stmt).kind else { continue };
             for clause in clauses {
-                findings.extend(check_arm(cx, function, At { body, step }, clause));
+                let select = At { body, step };
+                let found = check_arm(cx, function, select, clause);
+                findings.extend(
+                    found.or_else(|| asked_only::check(cx, function, select, clauses, clause)),
+                );
             }
             findings.extend(ticker::check(cx, function, At { body, step }, clauses));
         }

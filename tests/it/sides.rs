@@ -87,6 +87,39 @@ fn a_callee_that_gives_a_lock_back_before_it_takes_it_itself() {
 }
 
 #[test]
+fn a_lock_that_nobody_else_has_yet() {
+    let source = |before: &str, after: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\nfunc Run(names []string, find func(string) error) error {{\n\
+             \tvar mu sync.Mutex\n\tfound := map[string]bool{{}}\n\
+             \tadd := func(name string) {{\n\t\t{before}\n\t\tfound[name] = true\n\t}}\n\
+             \tmu.Lock()\n\tif err := find(names[0]); err != nil {{\n\t\treturn err\n\t}}\n\
+             \tfound[names[0]] = true\n\tmu.Unlock()\n\
+             \tgo func() {{\n\t\t{after}\n\t\tadd(names[1])\n\t}}()\n\treturn nil\n}}\n"
+        )
+    };
+    let locks = "mu.Lock()\n\t\tdefer mu.Unlock()";
+    check(&[("m.go", &source("println()", locks))], &[]);
+    check(&[("m.go", &source(locks, "println()"))], &["m.go:13 unlock-missing high"]);
+}
+
+#[test]
+fn a_break_that_leaves_only_the_select() {
+    let source = |loops: &str, leaves: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\nfunc Pull(ctx context.Context, names []string, get func(string) error) error {{\n\
+             loop:\n\tfor _, name := range names {{\n\t\tselect {{\n\t\tcase <-ctx.Done():\n\
+             \t\t\tprintln(name)\n\t\t\tbreak{leaves}\n\t\tdefault:\n\t\t}}\n\
+             \t\tif err := get(name); err != nil {{\n\t\t\treturn err\n\t\t}}\n\
+             \t\tif name == \"\" {{\n\t\t\tbreak loop\n\t\t}}\n{loops}\t}}\n\treturn nil\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("", ""))], &["m.go:9 done-arm-does-not-leave medium"]);
+    check(&[("m.go", &source("", " loop"))], &[]);
+    check(&[("m.go", &source("\t\tif ctx.Err() != nil {\n\t\t\tbreak\n\t\t}\n", ""))], &[]);
+}
+
+#[test]
 fn a_database_that_is_a_part_of_the_process() {
     let source = "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\n\
                   func Forget(ctx context.Context, db *sql.DB) error {\n\

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, LocalId};
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
@@ -212,14 +212,33 @@ fn check_lock<'a>(
         PathEnd::Exit(..) if never => true,
         PathEnd::Exit(_, Exit::Return(stmt)) => {
             let end = scene.span(Node::Stmt(stmt)).end;
-            releases
-                .iter()
-                .any(|unlock| !unlock.deferred && scene.span(Node::Expr(unlock.call)).start > end)
+            let later = |unlock: &&Operation| {
+                !unlock.deferred && scene.span(Node::Expr(unlock.call)).start > end
+            };
+            releases.iter().any(later) && !is_alone_until(scene, lock, end)
         }
         PathEnd::Exit(..) => false,
         PathEnd::Step(step) => step != lock.at.step || lock.name == "Lock",
     })?;
     (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
+}
+
+/// Whether a lock is a variable of the function that up to a place in its text nobody else has, so that nobody
+/// can wait for it.
+fn is_alone_until(scene: &Scene<'_>, lock: &Operation, end: u32) -> bool {
+    let own = scene.local(lock.base).filter(|&local| {
+        let local = scene.info.local(local);
+        local.kind == LocalKind::Var && !matches!(local.ty, Type::Pointer(_))
+    });
+    let home = scene.literal_around(Node::Expr(lock.call));
+    let is_plain = |used: ExprId| {
+        let used = Node::Expr(used);
+        let is_method = matches!(scene.parent(used), Some(Node::Expr(around))
+            if matches!(scene.file.expr(around).kind, ExprKind::Selector { .. }));
+        scene.span(used).start > end || is_method && scene.literal_around(used) == home
+    };
+    loops_around(scene, Node::Expr(lock.call)).is_empty()
+        && own.is_some_and(|own| scene.uses(own).all(is_plain))
 }
 
 /// Whether a body unlocks only what it has locked itself.
