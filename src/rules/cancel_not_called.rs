@@ -14,7 +14,7 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind};
 use crate::rules::held::runs_process;
-use crate::rules::scene::serves_tests;
+use crate::rules::scene::{is_in_endless_loop, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{Act, At, Function, Place, Read, Root, facts};
@@ -469,17 +469,7 @@ fn piles_up(
 ) -> Option<Finding> {
     let file = function.file;
     let cfg = &function.body(made.at.body).cfg;
-    let endless = parents
-        .around(Node::Stmt(made.stmt))
-        .take_while(|node| match node {
-            Node::Expr(expr) => !matches!(file.expr(*expr).kind, ExprKind::FuncLit(_)),
-            _ => true,
-        })
-        .any(|node| match node {
-            Node::Stmt(stmt) => matches!(file.stmt(stmt).kind, StmtKind::For { cond: None, .. }),
-            _ => false,
-        });
-    if !endless {
+    if !is_in_endless_loop(file, parents, Node::Stmt(made.stmt)) {
         return None;
     }
     let deferred = cfg.steps().find(|&step| {

@@ -473,3 +473,15 @@ fn has_type(ty: &Type, expected: &TypeExpr) -> bool {
         _ => false,
     }
 }
+
+/// Whether something stands in a loop without a condition, of the same function or literal.
+pub fn is_in_endless_loop(file: &File, parents: &Parents, node: Node) -> bool {
+    let mut around = parents.around(node).take_while(|node| match node {
+        Node::Expr(expr) => !matches!(file.expr(*expr).kind, ExprKind::FuncLit(_)),
+        _ => true,
+    });
+    around.any(|node| match node {
+        Node::Stmt(stmt) => matches!(file.stmt(stmt).kind, StmtKind::For { cond: None, .. }),
+        _ => false,
+    })
+}

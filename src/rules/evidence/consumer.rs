@@ -385,9 +385,15 @@ struct GiveUp<'g, 'a> {
     range: Option<StmtId>,
 }
 
+/// In larger graphs every condition counts as one that decides.
+const MAX_BLOCKS: usize = 1_000;
+
 /// The conditions that do not decide whether the loop goes on or is left: both ways come together again
 /// before that.
 fn rejoining(cfg: &Cfg, again: &[StepId]) -> Vec<ExprId> {
+    if cfg.blocks().count() > MAX_BLOCKS {
+        return Vec::new();
+    }
     let ends = |block: BlockId| cfg.steps_of(block).any(|step| again.contains(&step));
     let reached = |from: BlockId, besides: &FxHashSet<BlockId>| {
         let mut met = FxHashSet::default();

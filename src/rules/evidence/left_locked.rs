@@ -541,21 +541,24 @@ fn unlocks_first(cx: &FunctionCx<'_>, func: FuncId) -> bool {
         Act::Method(name) => effect.mode == Mode::Now && names.contains(&name.as_str()),
         _ => false,
     };
-    // A call that does both leaves things as they were.
-    let of_place = |names: [&str; 2], place: &Place| -> Vec<StepId> {
+    let steps = |names: [&str; 2], place: &Place| -> FxHashSet<StepId> {
         let alike = effects.iter().filter(|it| it.place == *place && does(it, names));
         alike.map(|effect| effect.at.step).collect()
     };
-    let only = |names: [&str; 2], not: [&str; 2], place: &Place| -> Vec<StepId> {
-        let both = of_place(not, place);
-        of_place(names, place).into_iter().filter(|step| !both.contains(step)).collect()
-    };
     let cfg = &read.function.body(BodyId::OWN).cfg;
     let (lock, unlock) = (["Lock", "RLock"], ["Unlock", "RUnlock"]);
+    let mut seen: FxHashSet<&Place> = FxHashSet::default();
     effects.iter().filter(|effect| does(effect, unlock)).any(|effect| {
-        let locked = only(lock, unlock, &effect.place);
-        let unlocked = only(unlock, lock, &effect.place);
-        reaches_without(cfg, &|step| unlocked.contains(&step), &|step| locked.contains(&step))
+        let place = &effect.place;
+        seen.insert(place) && {
+            // A call that does both leaves things as they were.
+            let (locks, unlocks) = (steps(lock, place), steps(unlock, place));
+            let only = |one: &FxHashSet<StepId>, other: &FxHashSet<StepId>, step: StepId| {
+                one.contains(&step) && !other.contains(&step)
+            };
+            let gives = |step: StepId| only(&unlocks, &locks, step);
+            reaches_without(cfg, &gives, &|step| only(&locks, &unlocks, step))
+        }
     })
 }
 

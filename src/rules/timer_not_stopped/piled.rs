@@ -5,8 +5,9 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
 use crate::rules::FunctionCx;
 use crate::rules::held::Held;
+use crate::rules::scene::is_in_endless_loop;
 use crate::summary::Function;
-use crate::syntax::{ExprKind, Node, StmtKind};
+use crate::syntax::Node;
 
 /// Reports the deferred `Stop` of a timer, or ticker, that the next turn makes again.
 pub(super) fn check(
@@ -26,17 +27,7 @@ pub(super) fn check(
             && cfg.reaches(held.at.step, step)
     })?;
     let parents = file.parents(Node::Decl(function.index.func(function.id).decl));
-    let endless = parents
-        .around(Node::Expr(held.call))
-        .take_while(|node| match node {
-            Node::Expr(expr) => !matches!(file.expr(*expr).kind, ExprKind::FuncLit(_)),
-            _ => true,
-        })
-        .any(|node| match node {
-            Node::Stmt(stmt) => matches!(file.stmt(stmt).kind, StmtKind::For { cond: None, .. }),
-            _ => false,
-        });
-    if !endless {
+    if !is_in_endless_loop(file, &parents, Node::Expr(held.call)) {
         return None;
     }
     let what = &held.fact.what;
