@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::catalog::Catalog;
 use crate::project::{Importer, PackageId, Snapshot, Tests};
-use crate::source::FileId;
+use crate::source::{FileId, SourceText, Span};
 use crate::syntax::{File, LazyFile, Symbol};
 
 pub use body::BodyInfo;
@@ -207,6 +207,12 @@ impl<'s> Index<'s> {
     pub fn may_name(&self, id: FuncId, name: Symbol) -> bool {
         let func = self.func(id);
         self.package(id.package).may_name(func.file, func.decl, name)
+    }
+
+    /// The text of a function: see [`Package::text_around`].
+    pub fn text_of(&self, id: FuncId) -> (&SourceText, Span) {
+        let func = self.func(id);
+        self.package(id.package).text_around(func.file, func.decl)
     }
 
     /// The tree that declares a function: see [`Package::tree`].

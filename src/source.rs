@@ -7,7 +7,10 @@
 mod editor;
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use memchr::memmem;
+use rustc_hash::FxHashMap;
 
 pub use editor::{EditorLines, EditorPosition, Encoding};
 
@@ -81,6 +84,8 @@ struct Inner {
     line_starts: OnceLock<Box<[u32]>>,
     /// Whether all of it is UTF-8, once somebody has asked.
     is_utf8: OnceLock<bool>,
+    /// Which words stand in it, of those that somebody has asked for.
+    words: RwLock<FxHashMap<Box<str>, bool>>,
 }
 
 /// Equal bytes.
@@ -98,7 +103,8 @@ impl SourceText {
     pub fn new(bytes: Vec<u8>) -> SourceText {
         assert!(u32::try_from(bytes.len()).is_ok(), "files are limited far below 4 GiB");
         let (line_starts, is_utf8) = (OnceLock::new(), OnceLock::new());
-        SourceText { inner: Arc::new(Inner { bytes, line_starts, is_utf8 }) }
+        let words = RwLock::default();
+        SourceText { inner: Arc::new(Inner { bytes, line_starts, is_utf8, words }) }
     }
 
     fn line_starts(&self) -> &[u32] {
@@ -123,6 +129,22 @@ impl SourceText {
     /// The text of `span`, with U+FFFD for what is not UTF-8.
     pub fn text(&self, span: Span) -> Cow<'_, str> {
         String::from_utf8_lossy(self.slice(span))
+    }
+
+    /// Whether `word` stands in `span`, as a part of a longer word too. The whole file is looked through
+    /// once for each word, since what a part is asked for most files do not hold at all.
+    pub fn holds(&self, span: Span, word: &str) -> bool {
+        self.holds_anywhere(word) && memmem::find(self.slice(span), word.as_bytes()).is_some()
+    }
+
+    fn holds_anywhere(&self, word: &str) -> bool {
+        let words = &self.inner.words;
+        let known = words.read().unwrap_or_else(PoisonError::into_inner).get(word).copied();
+        known.unwrap_or_else(|| {
+            let holds = memmem::find(self.bytes(), word.as_bytes()).is_some();
+            words.write().unwrap_or_else(PoisonError::into_inner).insert(word.into(), holds);
+            holds
+        })
     }
 
     /// Whether the bytes of `span` are UTF-8.

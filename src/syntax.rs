@@ -27,6 +27,6 @@ pub use intern::Symbol;
 pub use lazy::{Declared, LazyFile};
 pub use lower::MAX_DEPTH;
 pub use outline::{Features, Outline, OutlineDecl, OutlineKind, outline};
-pub use parse::{Former, parse, parse_edited};
+pub use parse::{Former, may_be_generated, parse, parse_edited};
 pub use print::print;
 pub use walk::{Descendants, Node, Parents};

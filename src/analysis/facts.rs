@@ -45,9 +45,16 @@ impl<'s> Facts<'s> {
         Facts { snapshot, forest, cells, nothing: Directives::default() }
     }
 
-    /// Those of a file.
+    /// Those of a file. A generated one is not parsed for it, unless it says what to suppress.
     pub fn of(&self, file: FileId) -> &FileFacts {
-        self.cells[file.0 as usize].get_or_init(|| FileFacts::of(self.forest.parsed(file)))
+        let place = file.0 as usize;
+        self.cells[place].get_or_init(|| {
+            let is_silent = || !Directives::may_be_in(&self.snapshot.files[place].text);
+            match self.forest.generated(file).is_some() && is_silent() {
+                true => FileFacts { generated: true, ..FileFacts::default() },
+                false => FileFacts::of(self.forest.parsed(file)),
+            }
+        })
     }
 
     /// Takes what another run has seen in the same file.

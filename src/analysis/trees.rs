@@ -1,5 +1,5 @@
-//! The trees of the files of a run: whole and made beforehand on all threads for the packages that
-//! are checked, and of what these import as much as somebody asks for.
+//! The trees of the files of a run: whole and made beforehand on all threads for those that something
+//! may be reported of, and of generated files and of what is imported as much as somebody asks for.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use crate::analysis::{Progress, guard, internal_error};
 use crate::diagnostic::{Note, NoteKind};
 use crate::index::{Tree, Trees};
 use crate::project::{Snapshot, SourceFile};
-use crate::source::{FileId, SourceText};
+use crate::source::{FileId, SourceText, Span};
 use crate::syntax::{self, File, Former, LazyFile};
 
 /// What is known of files, by path.
@@ -71,13 +71,33 @@ impl<'s> Forest<'s> {
     }
 
     /// Makes the trees of `files`, each of which counts as done. They are those of all packages that
-    /// are checked: from now on trees of others are made in parts.
+    /// are checked: from now on trees of others are made in parts, and those of generated files are.
     pub fn grow(&self, files: &[FileId], progress: &Progress) {
         self.checked.get_or_init(|| files.iter().copied().collect());
         files.par_iter().for_each(|&file| {
-            self.parsed(file);
+            if self.generated(file).is_none() {
+                self.parsed(file);
+            }
             progress.done.fetch_add(1, Ordering::Relaxed);
         });
+    }
+
+    /// A file that says that it is generated, so that nothing is reported of it, where its tokens show
+    /// no fault.
+    pub fn generated(&self, file: FileId) -> Option<&Arc<LazyFile>> {
+        let text = &self.snapshot.files[file.0 as usize].text;
+        let lazy = syntax::may_be_generated(text).then(|| self.lazy(file))?;
+        let head = lazy.head();
+        let has_clauses = head.package.is_some() && head.errors.is_empty();
+        let is_sound =
+            has_clauses && !lazy.has_stray_text() && text.is_utf8(Span::new(0, u32::MAX));
+        (head.generated && is_sound).then_some(lazy)
+    }
+
+    fn lazy(&self, file: FileId) -> &Arc<LazyFile> {
+        let place = file.0 as usize;
+        let make = || Arc::new(LazyFile::new(self.snapshot.files[place].text.clone()));
+        self.cells[place].lazy.get_or_init(make)
     }
 
     /// Whether one of these files is being edited.
@@ -123,12 +143,11 @@ impl<'s> Forest<'s> {
 
 impl Trees for Forest<'_> {
     fn tree(&self, file: FileId) -> Tree {
-        if self.checked.get().is_none_or(|checked| checked.contains(&file)) {
-            return Tree::Whole(Arc::clone(&self.parsed(file).0));
+        let is_checked = self.checked.get().is_none_or(|checked| checked.contains(&file));
+        match is_checked && self.generated(file).is_none() {
+            true => Tree::Whole(Arc::clone(&self.parsed(file).0)),
+            false => Tree::Lazy(Arc::clone(self.lazy(file))),
         }
-        let place = file.0 as usize;
-        let lazy = || Arc::new(LazyFile::new(self.snapshot.files[place].text.clone()));
-        Tree::Lazy(Arc::clone(self.cells[place].lazy.get_or_init(lazy)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxHashMap;
 
 use crate::project::{Importer, PackageId};
-use crate::source::{FileId, Span};
+use crate::source::{FileId, SourceText, Span};
 use crate::syntax::{
     DeclId, DeclKind, Declared, ExprId, ExprKind, File, Ident, LazyFile, OutlineKind, Symbol,
 };
@@ -24,7 +24,8 @@ pub struct Package {
     /// The name of its package clauses.
     pub name: Symbol,
     /// Its files, in the order given. Only those of packages that are checked have their
-    /// declarations: see [`Package::declarations`] and [`Package::tree`].
+    /// declarations, and of those only what is not generated: see [`Package::declarations`] and
+    /// [`Package::tree`].
     pub files: Vec<(FileId, Arc<File>)>,
     /// How its imports are looked up.
     pub(super) importer: Importer,
@@ -42,6 +43,8 @@ pub struct Package {
     scope: FxHashMap<Symbol, u32>,
     methods: FxHashMap<Symbol, Vec<u32>>,
     scopes: Vec<FileScope>,
+    /// The places of files in `scopes` and `files`.
+    places: FxHashMap<FileId, u32>,
     /// What stands behind the types that functions declare.
     local_types: RwLock<FxHashMap<DeclRef, Type>>,
     constraints: RwLock<FxHashMap<(DeclRef, u32), Type>>,
@@ -161,6 +164,7 @@ impl Package {
             scope: FxHashMap::default(),
             methods: FxHashMap::default(),
             scopes: Vec::new(),
+            places: FxHashMap::default(),
             local_types: RwLock::default(),
             constraints: RwLock::default(),
             imported: RwLock::default(),
@@ -171,6 +175,7 @@ impl Package {
                 Tree::Whole(file) => package.declare_file(file_id, file),
                 Tree::Lazy(file) => package.declare_lazily(file_id, file),
             }
+            package.places.insert(file_id, package.files.len() as u32);
             package.files.push((file_id, Arc::clone(tree.head())));
             package.scopes.push(FileScope::new(file_id, tree));
         }
@@ -190,7 +195,7 @@ impl Package {
     }
 
     /// The tree that holds a declaration of one of its files: of the whole file or, where the
-    /// package is only imported, of the declaration alone.
+    /// package is only imported or the file generated, of the declaration alone.
     pub fn tree(&self, file: FileId, decl: DeclId) -> &Arc<File> {
         match &self.scope_of(file).tree {
             Tree::Whole(file) => file,
@@ -201,11 +206,17 @@ impl Package {
     /// Whether the text of a declaration of one of its files may hold a name: a question to ask before
     /// [`Package::tree`], since nothing is parsed for it.
     pub fn may_name(&self, file: FileId, decl: DeclId, name: Symbol) -> bool {
-        let text = match &self.scope_of(file).tree {
-            Tree::Whole(file) => file.source.slice(file.decl(decl).span),
+        let (text, span) = self.text_around(file, decl);
+        text.holds(span, name.as_str())
+    }
+
+    /// The text of a declaration of one of its files, perhaps with others of its group; nothing is parsed
+    /// for it.
+    pub fn text_around(&self, file: FileId, decl: DeclId) -> (&SourceText, Span) {
+        match &self.scope_of(file).tree {
+            Tree::Whole(file) => (&file.source, file.decl(decl).span),
             Tree::Lazy(file) => file.text_around(decl),
-        };
-        memchr::memmem::find(text, name.as_str().as_bytes()).is_some()
+        }
     }
 
     /// As [`Package::tree`] where bodies of functions are not asked for. It may be another tree, with
@@ -234,8 +245,14 @@ impl Package {
 
     /// The file block of one of its files.
     pub(super) fn scope_of(&self, id: FileId) -> &FileScope {
-        let scope = self.scopes.iter().find(|scope| scope.id == id);
+        let place = self.places.get(&id);
+        let scope = place.map(|&place| &self.scopes[place as usize]);
         scope.expect("declarations name files of their own package")
+    }
+
+    /// One of its files, as far as it is in [`Package::files`].
+    pub fn file(&self, id: FileId) -> Option<&Arc<File>> {
+        self.places.get(&id).map(|&place| &self.files[place as usize].1)
     }
 
     /// What stands behind a type that a function declares, once that function was walked over.

@@ -11,7 +11,7 @@ mod paths;
 
 use crate::catalog::{Base, Carrier, Context, End, Resource, Versions};
 use crate::flow::{Step, StepId};
-use crate::index::{Callee, Def, Type};
+use crate::index::{Callee, Def, FuncId, Type};
 use crate::rules::FunctionCx;
 use crate::rules::scene::is_beside_tests;
 use crate::source::Span;
@@ -102,14 +102,36 @@ fn given<'a>(
             _ => None,
         })
         .collect();
-    let (Callee::Func(callee), true, true) = (callee, direct.is_empty(), wrappers > 0) else {
-        return known.of::<Resource>().next().map(|_| direct);
+    let is_known = || known.of::<Resource>().next().is_some();
+    let handed_on = match callee {
+        Callee::Func(callee) if direct.is_empty() && wrappers > 0 => {
+            handed_on(cx, *callee, versions, wrappers - 1)
+        }
+        _ => None,
     };
-    let Some(read) = cx.summaries().read_giver(*callee) else {
-        return known.of::<Resource>().next().map(|_| Vec::new());
+    handed_on.or_else(|| is_known().then_some(direct))
+}
+
+/// What a function gives that was given to it itself; `None` where it was given nothing that it returns, in
+/// any version.
+fn handed_on<'a>(
+    cx: &FunctionCx<'a>,
+    callee: FuncId,
+    versions: &dyn Versions,
+    wrappers: u32,
+) -> Option<Vec<(&'a Resource, u32)>> {
+    let memo = cx.package.memo;
+    if memo.is_handing_on_nothing(callee, wrappers) {
+        return None;
+    }
+    let nothing = || memo.note_handing_on_nothing(callee, wrappers);
+    let Some(read) = cx.summaries().read_giver(callee) else {
+        nothing();
+        return None;
     };
     let mut found: Vec<(&'a Resource, u32)> = Vec::new();
     let mut shared: Vec<u32> = Vec::new();
+    let mut is_given = false;
     for effect in &read.effects(BodyId::OWN).effects {
         let (Act::Returned(result), Root::Call(inner, of_inner)) = (effect.act, effect.place.root)
         else {
@@ -118,7 +140,8 @@ fn given<'a>(
         if !effect.place.path.is_empty() {
             continue;
         }
-        let inside = given(cx, &read.function, inner, versions, wrappers - 1);
+        let inside = given(cx, &read.function, inner, versions, wrappers);
+        is_given |= inside.is_some();
         let Some((fact, place)) =
             inside.into_iter().flatten().find(|&(_, place)| place == of_inner)
         else {
@@ -129,6 +152,10 @@ fn given<'a>(
         } else if found.iter().all(|&(_, known)| known != result) {
             found.push((fact, result));
         }
+    }
+    if !is_given {
+        nothing();
+        return None;
     }
     // Where one way out hands on what was seen to, callers cannot tell whether there is more to do.
     found.retain(|(_, result)| !shared.contains(result));

@@ -41,6 +41,7 @@ pub struct Memo {
     uses: Mutex<OfPackages<Uses>>,
     kept: Mutex<OfPackages<Kept>>,
     given_nothing: Mutex<FxHashSet<FuncId>>,
+    handing_on_nothing: Mutex<FxHashSet<(FuncId, u32)>>,
 }
 
 impl Memo {
@@ -85,6 +86,17 @@ impl Memo {
         locked(&self.given_nothing).insert(func);
     }
 
+    /// Whether it is known that a function returns nothing that has to be ended, as far as so many calls
+    /// that it returns the results of are followed.
+    pub(super) fn is_handing_on_nothing(&self, func: FuncId, wrappers: u32) -> bool {
+        locked(&self.handing_on_nothing).contains(&(func, wrappers))
+    }
+
+    /// See [`Memo::is_handing_on_nothing`].
+    pub(super) fn note_handing_on_nothing(&self, func: FuncId, wrappers: u32) {
+        locked(&self.handing_on_nothing).insert((func, wrappers));
+    }
+
     /// The chains of filters that a function builds.
     pub(super) fn chains(
         &self,
@@ -108,6 +120,7 @@ impl Memo {
         locked(&self.uses).clear();
         locked(&self.kept).clear();
         locked(&self.given_nothing).clear();
+        locked(&self.handing_on_nothing).clear();
     }
 }
 

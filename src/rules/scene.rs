@@ -40,14 +40,12 @@ pub struct Scene<'a> {
 }
 
 /// Whether the text of a function holds one of these words: a cheap question to ask before a
-/// [`Scene`] is made.
+/// [`Scene`] is made. Nothing is parsed for it.
 pub fn holds_any(cx: &FunctionCx<'_>, words: &[&str]) -> bool {
-    let file = cx.file();
-    let span = file.decl(cx.declared().decl).span;
-    let text = file.source.slice(span);
-    words.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+    let (text, span) = cx.index().text_of(cx.func);
+    words.iter().any(|word| text.holds(span, word))
         // Of text that is no UTF-8 nothing is said.
-        || !file.source.is_utf8(span)
+        || !text.is_utf8(span)
 }
 
 /// The functions of a package, those of tests left out, whose text holds one of `words`.
@@ -69,9 +67,10 @@ pub fn may_start_goroutines(cx: &FunctionCx<'_>) -> bool {
 /// Whether the function stands in a test's file or in one that imports `testing`: what it starts ends
 /// soon after what went wrong in it.
 pub fn is_beside_tests(cx: &FunctionCx<'_>) -> bool {
-    cx.index().is_in_test_file(cx.func)
-        || cx.file().imports.iter().any(|import| import.path.as_str() == "testing")
-        || is_written_as_test(cx.index(), cx.file())
+    let file = cx.file();
+    let imports = || file.imports.iter().any(|import| import.path.as_str() == "testing");
+    let is_beside = || imports() || is_written_as_test(cx.index(), file);
+    cx.index().is_in_test_file(cx.func) || *file.imports_tests.get_or_init(is_beside)
 }
 
 /// Whether a file imports what tests are written with, other than `testing`.
@@ -87,9 +86,8 @@ pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
         return true;
     }
     let (package, file) = (index.package(func.package), index.func(func).file);
-    let head = package.files.iter().find(|(id, _)| *id == file);
-    head.is_some_and(|(id, head)| {
-        *head.serves_tests.get_or_init(|| helps_tests(index, package, *id, head))
+    package.file(file).is_some_and(|head| {
+        *head.serves_tests.get_or_init(|| helps_tests(index, package, file, head))
     })
 }
 

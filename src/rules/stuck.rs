@@ -93,15 +93,14 @@ struct Quiet {
 }
 
 impl<'a> Explorer<'a> {
-    /// Compiles the functions of a package.
+    /// Compiles the functions of a package, of whose files these are the whole trees.
     pub fn new(
-        index: &'a Index<'_>,
+        index: &Index<'_>,
         package: PackageId,
+        files: Vec<(FileId, &'a File)>,
         versions: &dyn Versions,
         past: Option<Arc<Past>>,
     ) -> Explorer<'a> {
-        let files: Vec<(FileId, &File)> =
-            index.package(package).files.iter().map(|(id, file)| (*id, &**file)).collect();
         let sources: Vec<Source<'_>> =
             files.iter().map(|&(id, file)| Source { id, file }).collect();
         // Go 1.22: https://go.dev/blog/loopvar-preview

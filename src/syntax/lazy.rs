@@ -20,6 +20,7 @@ pub struct LazyFile {
     head: Arc<File>,
     /// In order of source.
     items: Box<[Item]>,
+    has_stray_text: bool,
 }
 
 /// A declaration, all of a group.
@@ -51,7 +52,7 @@ impl LazyFile {
     /// Reads what the file declares, and parses its package clause and imports. It never fails.
     pub fn new(source: SourceText) -> LazyFile {
         let bytes = source.bytes();
-        let Outline { decls, comments, .. } = outline_of_places(bytes);
+        let Outline { decls, comments, stray } = outline_of_places(bytes);
         let (clauses, decls): (Vec<OutlineDecl>, Vec<OutlineDecl>) = decls
             .into_iter()
             .partition(|decl| matches!(decl.kind, OutlineKind::Package | OutlineKind::Import));
@@ -68,12 +69,21 @@ impl LazyFile {
             }
         });
         let items = items.collect();
-        LazyFile { head: Arc::new(head(&source, &clauses, comments)), items }
+        LazyFile {
+            head: Arc::new(head(&source, &clauses, comments)),
+            items,
+            has_stray_text: !stray.is_empty(),
+        }
     }
 
     /// The file without its declarations: package clause, imports and all comments.
     pub fn head(&self) -> &Arc<File> {
         &self.head
+    }
+
+    /// Whether some text stands between the declarations and belongs to none: not all of it is Go.
+    pub fn has_stray_text(&self) -> bool {
+        self.has_stray_text
     }
 
     /// What the file declares, in order of source.
@@ -93,8 +103,8 @@ impl LazyFile {
     }
 
     /// The text of a declaration and of the others of its group, which nobody has to parse for it.
-    pub fn text_around(&self, id: DeclId) -> &[u8] {
-        self.head.source.slice(self.item(id).outline.span)
+    pub fn text_around(&self, id: DeclId) -> (&SourceText, Span) {
+        (&self.head.source, self.item(id).outline.span)
     }
 
     /// As [`LazyFile::tree`], of a function without its body: see [`Body::Elided`](crate::syntax::Body::Elided). The nodes of

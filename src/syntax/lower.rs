@@ -404,6 +404,7 @@ impl<'s> Lowering<'s> {
             errors: self.errors,
             generated,
             serves_tests: OnceLock::new(),
+            imports_tests: OnceLock::new(),
             exprs: self.exprs,
             stmts: self.stmts,
             source: source.clone(),

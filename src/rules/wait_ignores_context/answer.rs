@@ -70,9 +70,7 @@ fn field_of(scene: &Scene<'_>, literal: ExprId, value: ExprId) -> Option<Locatio
 fn is_read(scene: &Scene<'_>, field: Location) -> bool {
     let index = scene.cx.index();
     let package = index.package(scene.cx.func.package);
-    let Some((_, file)) = package.files.iter().find(|(file, _)| *file == field.file) else {
-        return true;
-    };
+    let Some(file) = package.file(field.file) else { return true };
     let selected = format!(".{}", file.source.text(field.span));
     let exported = !selected[1..].starts_with(char::is_lowercase);
     exported
