@@ -244,3 +244,43 @@ fn a_context_that_a_caller_in_the_package_made() {
     check(&[("m.go", &limited)], &["m.go:12 context-not-propagated high"]);
     check(&[("m.go", &source("context.WithCancel(context.Background())"))], &[]);
 }
+
+#[test]
+fn a_counter_that_starts_what_it_waits_for() {
+    let source = |waits: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype poller struct {{\n\tmu sync.Mutex\n\
+             \trunning sync.WaitGroup\n\tstop chan struct{{}}\n\tn int\n}}\n\n\
+             func (p *poller) start() {{\n\tp.stop = make(chan struct{{}})\n\tp.running.Go(p.run)\n}}\n\n\
+             func (p *poller) run() {{\n\tfor {{\n\t\tselect {{\n\t\tcase <-p.stop:\n\t\t\treturn\n\
+             \t\tdefault:\n\t\t}}\n\t\tp.mu.Lock()\n\t\tp.n++\n\t\tp.mu.Unlock()\n\t}}\n}}\n\n\
+             func (p *poller) close() {{\n\tp.mu.Lock()\n\tclose(p.stop)\n\t{waits}\n}}\n"
+        )
+    };
+    let module = ("go.mod", "module example.com/m\n\ngo 1.25\n");
+    let under = source("p.running.Wait()\n\tp.mu.Unlock()");
+    check(&[module, ("m.go", &under)], &["m.go:33 lock-held-while-blocked medium"]);
+    let after = source("p.mu.Unlock()\n\tp.running.Wait()");
+    check(&[module, ("m.go", &after)], &[]);
+}
+
+#[test]
+fn room_that_is_filled_under_the_lock_of_the_receiver() {
+    let source = |asks: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype board struct {{\n\tmu sync.Mutex\n\
+             \tchanges chan int\n\tpending bool\n\tlast int\n}}\n\n\
+             func newBoard() *board {{\n\tb := &board{{changes: make(chan int, 8)}}\n\
+             \tgo b.watch()\n\treturn b\n}}\n\n\
+             func (b *board) watch() {{\n\tfor n := range b.changes {{\n\t\tb.keep(n)\n\t}}\n}}\n\n\
+             func (b *board) keep(n int) {{\n\tb.mu.Lock()\n\tb.pending, b.last = false, n\n\
+             \tb.mu.Unlock()\n}}\n\n\
+             func (b *board) Change(n int) {{\n\tb.mu.Lock()\n\tdefer b.mu.Unlock()\n\t{asks}\n\
+             \tb.changes <- n\n}}\n"
+        )
+    };
+    let told = "m.go:37 lock-held-while-blocked medium";
+    check(&[("m.go", &source("if n < 0 {\n\t\treturn\n\t}\n"))], &[told]);
+    let counted = "if b.pending {\n\t\treturn\n\t}\n\tb.pending = true";
+    check(&[("m.go", &source(counted))], &[]);
+}

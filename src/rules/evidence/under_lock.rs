@@ -3,20 +3,27 @@
 //! Evidence: a send or receive with nothing beside, or `Wait` of a counter, is reached with a lock
 //! held on every way to it, by its function or by one that calls it; whoever would end the wait (all
 //! receivers of the channel in their loops, all who send or close before they do, or a goroutine
-//! before its `Done`) takes the same lock, itself or in a function that it calls.
+//! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
+//! that it calls. Room of a constant size counts as taken where several may call the function that
+//! sends, and it asks for nothing that it keeps account of.
 
+use rustc_hash::FxHashSet;
+
+use crate::catalog::{Base, Blocking, Callback, Called, Place, Wait};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
-use crate::index::{Callee, FuncId};
-use crate::rules::PackageCx;
+use crate::index::{Callee, Def, FuncId};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::locks::{
     Locking, Locks, MAX_CALLS, Object, Taken, held_at, locked, may_give_back, object, taken,
 };
 use crate::rules::evidence::{confidence, first_line};
-use crate::rules::scene::Scene;
+use crate::rules::recurrence::is_once;
+use crate::rules::scene::{Scene, outside_tests};
+use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::summary::{self, facts};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// Reports the waits under a lock.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -28,7 +35,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     for group in groups.all() {
         check_group(&groups, group, &scenes, &locks, findings);
     }
-    check_counters(&scenes, &locks, findings);
+    check_counters(package, &scenes, &locks, findings);
 }
 
 /// A lock that is held at a wait, and who holds it if that is a caller of the function that waits.
@@ -88,7 +95,7 @@ fn check_group<'a>(
     }
     let unbuffered = sizes.iter().all(|&size| size == Some(0));
     // Room whose size is computed may all be taken.
-    let roomy = sizes.iter().any(|size| size.is_some_and(|size| size > 0));
+    let constant = sizes.iter().any(|size| size.is_some_and(|size| size > 0));
     let with = |acts: &[Act]| -> Vec<&Op> {
         group.ops.iter().filter(|op| acts.contains(&op.act)).collect()
     };
@@ -96,7 +103,9 @@ fn check_group<'a>(
     let senders = with(&[Act::Send, Act::Close]);
     for wait in group.ops.iter().filter(|op| op.select.is_none()) {
         let (others, who) = match wait.act {
-            Act::Send if !roomy => (&receivers, "its receiver"),
+            Act::Send if !constant || may_fill(groups, wait, &receivers) => {
+                (&receivers, "its receiver")
+            }
             Act::Receive => (&senders, "who ends this"),
             _ => continue,
         };
@@ -112,7 +121,8 @@ fn check_group<'a>(
                 continue;
             }
             let needs = |op: &&Op| match wait.act {
-                Act::Send => needs_between(groups, op, locks, &held.lock),
+                Act::Send => needs_between(groups, op, locks, &held.lock)
+                    .or_else(|| receives_under(groups, op, locks, &held.lock)),
                 _ => needs_before(groups, op, locks, &held.lock),
             };
             let Some(needs) = others.iter().map(needs).collect::<Option<Vec<Location>>>() else {
@@ -157,6 +167,78 @@ fn of_same_value(scene: &Scene<'_>, op: &Op, lock: &Taken) -> bool {
     let holder = scene.selector(locked).map_or(locked, |(base, _)| base);
     let owner = scene.text(owner);
     owner == scene.text(holder) || owner == scene.text(locked)
+}
+
+/// Whether the function of a send may be called as often as it takes to fill room of a constant size, and asks
+/// for nothing above the send that may keep account of how much is taken: a field that it or a receiver writes,
+/// the channel itself, or what a call says.
+fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> bool {
+    let scene = &groups.scenes[send.scene];
+    let receiver = scene.receiver();
+    let is_part =
+        scene.selector(send.channel).is_some_and(|(base, _)| scene.local(base) == receiver);
+    if receiver.is_none() || !is_part || is_once(&scene.cx.package, scene.cx.func, send.node) {
+        return false;
+    }
+    let end = scene.span(send.node).start;
+    let asked = scene.nodes.iter().filter_map(|&node| match node {
+        Node::Stmt(stmt) if scene.span(node).start < end => match scene.file.stmt(stmt).kind {
+            StmtKind::If { cond, .. } => Some(cond),
+            StmtKind::For { cond, .. } => cond,
+            StmtKind::Switch { tag, .. } => tag,
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut fields: FxHashSet<Symbol> = FxHashSet::default();
+    for asked in asked {
+        for node in scene.file.descendants(Node::Expr(asked)) {
+            let Node::Expr(expr) = node else { continue };
+            match scene.file.expr(expr).kind {
+                // How much is taken is asked of the channel itself.
+                ExprKind::Call { .. } => return false,
+                ExprKind::Selector { name, .. } => {
+                    fields.insert(name.name);
+                }
+                _ => {}
+            }
+        }
+    }
+    if scene.selector(send.channel).is_none_or(|(_, channel)| fields.contains(&channel.name)) {
+        return false;
+    }
+    let scenes = receivers.iter().chain([&send]).map(|op| &groups.scenes[op.scene]);
+    !scenes.into_iter().any(|scene| writes(scene, &fields))
+}
+
+/// Whether a function writes to one of these fields, or to what one holds.
+fn writes(scene: &Scene<'_>, fields: &FxHashSet<Symbol>) -> bool {
+    let of = |target: ExprId| {
+        scene.file.descendants(Node::Expr(target)).any(|node| match node {
+            Node::Expr(expr) => {
+                scene.selector(expr).is_some_and(|(_, name)| fields.contains(&name.name))
+            }
+            _ => false,
+        })
+    };
+    scene.nodes.iter().any(|&node| match node {
+        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Assign { left, .. } => left.iter().any(|&target| of(target)),
+            StmtKind::IncDec { operand, .. } => of(*operand),
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// Where a receiver has taken the lock, and has it still when it receives.
+fn receives_under(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Option<Location> {
+    let scene = &groups.scenes[op.scene];
+    let cfg = scene.graph(op.literal)?;
+    let at = op.step(scene, &cfg)?;
+    let held = held_at(scene, locks, op.literal, &cfg, at).into_iter();
+    let excluding = held.filter(|held| held.object == lock.object && !(held.reads && lock.reads));
+    excluding.map(|held| held.location).find(|location| *location != lock.location)
 }
 
 /// Where a goroutine takes the lock before it sends or closes.
@@ -234,21 +316,35 @@ fn needs_between(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> O
     })
 }
 
-/// `Wait` of a counter under a lock that a goroutine takes before its `Done`.
-fn check_counters(scenes: &[Scene<'_>], locks: &Locks, findings: &mut Vec<Finding>) {
+/// `Wait` of a counter under a lock that a goroutine takes before its `Done`, or that one takes which the
+/// counter has started.
+fn check_counters<'a>(
+    package: &PackageCx<'a>,
+    scenes: &[Scene<'a>],
+    locks: &Locks,
+    findings: &mut Vec<Finding>,
+) {
+    let mut starters: Option<Vec<Scene<'a>>> = None;
     for scene in scenes {
         for &node in scene.nodes.iter() {
             let Node::Expr(call) = node else { continue };
             // What is deferred waits when others that are deferred have given locks back.
             let waits = Some(call).filter(|&call| !scene.is_deferred(call));
-            let Some(counter) = waits.and_then(|call| counter(scene, call, "Wait")) else {
+            let Some(counter) = waits.and_then(|call| awaited(scene, call)) else {
                 continue;
             };
             let literal = scene.literal_around(node);
             let Some(cfg) = scene.graph(literal) else { continue };
             let Some(at) = cfg.step_of_expr(call) else { continue };
             for lock in held_at(scene, locks, literal, &cfg, at) {
-                if let Some((who, needs)) = done_after_lock(scenes, scene, locks, counter, &lock) {
+                let started = || {
+                    let open =
+                        || outside_tests(package, &[".Go("]).filter_map(Scene::new).collect();
+                    let starters = starters.get_or_insert_with(open);
+                    started_with_lock(starters, scene, locks, counter, &lock)
+                };
+                let needs = done_after_lock(scenes, scene, locks, counter, &lock);
+                if let Some((who, needs)) = needs.or_else(started) {
                     let what = format!("`{}`", scene.text(call));
                     let span = scene.span(node);
                     findings.push(tell(scene, scene, span, &lock, &what, &who, needs));
@@ -259,7 +355,29 @@ fn check_counters(scenes: &[Scene<'_>], locks: &Locks, findings: &mut Vec<Findin
     }
 }
 
-/// The counter of a call `x.Wait()` or `x.Done()`.
+/// The field of a counter that a call waits for: a `sync.WaitGroup`, or whatever else the catalog says starts
+/// goroutines and waits for them.
+fn awaited(scene: &Scene<'_>, call: ExprId) -> Option<Object> {
+    counter(scene, call, "Wait").or_else(|| {
+        let ExprKind::Call { .. } = scene.file.expr(call).kind else { return None };
+        let facts = facts(scene.cx.catalog(), scene.cx.index(), scene.info.callee(call));
+        let waits = facts.in_force::<Blocking>(scene.cx.versions())?;
+        let (base, _) = scene.method_call(call)?;
+        (waits.wait == Wait::Goroutines && waits.context.is_none() && scene.args(call).is_empty())
+            .then(|| field(scene, base))
+            .flatten()
+    })
+}
+
+/// The field that an expression selects.
+fn field(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
+    match object(scene, base)? {
+        Object::Field(at) => Some(Object::Field(at)),
+        Object::Embedded(_) => None,
+    }
+}
+
+/// The counter of a call `x.Wait()`, `x.Add(n)` or `x.Done()`.
 fn counter(scene: &Scene<'_>, call: ExprId, method: &str) -> Option<Object> {
     let ExprKind::Call { .. } = scene.file.expr(call).kind else { return None };
     let (base, name) = scene.method_call(call)?;
@@ -267,9 +385,71 @@ fn counter(scene: &Scene<'_>, call: ExprId, method: &str) -> Option<Object> {
     if name.name.as_str() != method || !is_group {
         return None;
     }
-    match object(scene, base)? {
-        Object::Field(at) => Some(Object::Field(at)),
-        Object::Embedded(_) => None,
+    field(scene, base)
+}
+
+/// What a counter runs in a goroutine of its own: a call `x.Go(f)`, and the function that `f` is.
+fn counted(scene: &Scene<'_>, call: ExprId, wanted: Object) -> Option<ExprId> {
+    let ExprKind::Call { .. } = scene.file.expr(call).kind else { return None };
+    let (base, _) = scene.method_call(call)?;
+    let facts = facts(scene.cx.catalog(), scene.cx.index(), scene.info.callee(call));
+    let mut callbacks = facts.all_in_force::<Callback>(scene.cx.versions());
+    let started = callbacks.find(|fact| fact.called == Called::Goroutine)?;
+    let [Place { base: Base::Param(place), field: None, .. }] = started.params[..] else {
+        return None;
+    };
+    (field(scene, base)? == wanted).then_some(())?;
+    scene.args(call).get(place as usize).map(|&given| scene.file.unparen(given))
+}
+
+/// Who takes the lock in a goroutine that the counter has started, and that it waits for: its name, and where.
+fn started_with_lock(
+    scenes: &[Scene<'_>],
+    waiter: &Scene<'_>,
+    locks: &Locks,
+    wanted: Object,
+    lock: &Taken,
+) -> Option<(String, Location)> {
+    scenes.iter().filter(|scene| scene.cx.func != waiter.cx.func).find_map(|scene| {
+        scene.nodes.iter().find_map(|&node| {
+            let Node::Expr(call) = node else { return None };
+            let given = run_by(scene, counted(scene, call, wanted)?);
+            let apart = |func: FuncId| func == waiter.cx.func;
+            let needed = Wanted { locks, lock, depth: 0, apart: &apart };
+            let takes = |scene: &Scene<'_>, cfg: &Cfg| {
+                cfg.steps().find_map(|step| taken_at(scene, cfg.step(step), &needed))
+            };
+            match scene.file.expr(given).kind {
+                ExprKind::FuncLit(_) => {
+                    let needs = takes(scene, &*scene.graph(Some(given))?)?;
+                    Some((format!("the goroutine that `{}` starts", scene.name.name), needs))
+                }
+                _ => {
+                    let Def::Method(func, _) = *scene.info.resolve(given) else { return None };
+                    let body = (func.package == scene.cx.func.package)
+                        .then(|| Scene::new(FunctionCx { func, ..scene.cx }))??;
+                    let needs = takes(&body, &*body.graph(None)?)?;
+                    Some((format!("`{}`", body.name.name), needs))
+                }
+            }
+        })
+    })
+}
+
+/// The function that is run where one is given: itself, or what a function of the package makes of it that
+/// calls it.
+fn run_by(scene: &Scene<'_>, given: ExprId) -> ExprId {
+    let wrapped = || {
+        let Callee::Func(wrapper) = *scene.info.callee(given) else { return None };
+        let &[only] = scene.args(given) else { return None };
+        let summary = scene.cx.summaries().of(wrapper)?;
+        let own = summary::Place::root(summary::Root::Param(0));
+        let called = |deed: &summary::Deed| deed.place == own && deed.act == summary::Act::Called;
+        summary.deeds.iter().any(called).then(|| scene.file.unparen(only))
+    };
+    match scene.file.expr(given).kind {
+        ExprKind::Call { .. } => wrapped().unwrap_or(given),
+        _ => given,
     }
 }
 
