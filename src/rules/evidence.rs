@@ -8,6 +8,7 @@
 //! runs at a time unknown, conditions that may go together) is no evidence, and nothing is said.
 
 mod abandoned;
+mod announced;
 mod both_ends;
 mod called_back;
 mod cleared;

@@ -284,3 +284,47 @@ fn room_that_is_filled_under_the_lock_of_the_receiver() {
     let counted = "if b.pending {\n\t\treturn\n\t}\n\tb.pending = true";
     check(&[("m.go", &source(counted))], &[]);
 }
+
+#[test]
+fn a_receiver_that_says_that_it_has_left() {
+    let source = |failed: &str, send: &str| {
+        format!(
+            "package m\n\ntype queue struct {{\n\titems chan []byte\n\tleft chan struct{{}}\n\
+             \tstop chan struct{{}}\n\twrite func([]byte) error\n}}\n\n\
+             func newQueue(write func([]byte) error) *queue {{\n\treturn &queue{{\n\
+             \t\titems: make(chan []byte, 1),\n\t\tleft: make(chan struct{{}}),\n\
+             \t\tstop: make(chan struct{{}}),\n\t\twrite: write,\n\t}}\n}}\n\n\
+             func (q *queue) Run() {{\n\tdefer close(q.left)\n\tfor {{\n\t\tselect {{\n\
+             \t\tcase <-q.stop:\n\t\t\tq.stop = nil\n\t\tcase item := <-q.items:\n\
+             \t\t\tif err := q.write(item); err != nil {{\n\t\t\t\t{failed}\n\t\t\t}}\n\t\t}}\n\t}}\n}}\n\n\
+             func (q *queue) Send(item []byte) {{\n\t{send}\n}}\n\n\
+             func (q *queue) Wait() {{ <-q.left }}\n"
+        )
+    };
+    let bare = "q.items <- item";
+    let told = "m.go:34 send-without-receiver medium";
+    check(&[("m.go", &source("return", bare))], &[told]);
+    check(&[("m.go", &source("continue", bare))], &[]);
+    let looks = "select {\n\tcase q.items <- item:\n\tcase <-q.left:\n\t}";
+    check(&[("m.go", &source("return", looks))], &[]);
+}
+
+#[test]
+fn a_receiver_with_room_that_leaves_with_its_context() {
+    let source = |says: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\ntype tracker struct {{\n\tadded chan int\n\
+             \tleft chan struct{{}}\n\tn int\n}}\n\n\
+             func newTracker(ctx context.Context) *tracker {{\n\
+             \tt := &tracker{{added: make(chan int, 1), left: make(chan struct{{}})}}\n\
+             \tgo t.run(ctx)\n\treturn t\n}}\n\n\
+             func (t *tracker) run(ctx context.Context) {{\n\t{says}\n\tfor {{\n\t\tselect {{\n\
+             \t\tcase n := <-t.added:\n\t\t\tt.n += n\n\t\tcase <-ctx.Done():\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n\n\
+             func (t *tracker) Add(n int) {{\n\tt.added <- n\n}}\n\n\
+             func (t *tracker) Wait() {{ <-t.left }}\n"
+        )
+    };
+    let told = "m.go:30 send-without-receiver medium";
+    check(&[("m.go", &source("defer close(t.left)"))], &[told]);
+    check(&[("m.go", &source("t.n = 0"))], &[]);
+}

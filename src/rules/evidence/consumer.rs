@@ -5,7 +5,9 @@
 //! send with nothing beside stands in a loop elsewhere. Once the last consumer has gone that way,
 //! the send waits for ever, however much room there is, unless the room was made for the loop. A
 //! consumer that receives beside something else counts where there is no room. A send that gives up
-//! when the caller's context is done counts where the caller waits for the sender.
+//! when the caller's context is done counts where the caller waits for the sender. Where the consumer
+//! closes another channel to say that it has left, a send of a method that does not look need not stand
+//! in a loop, and a constant number of places is taken by and by.
 
 use rustc_hash::FxHashSet;
 
@@ -16,6 +18,7 @@ use crate::flow::{
 use crate::index::{Callee, Def, LocalId};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::evidence::announced;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, is_started};
 use crate::rules::evidence::leaver::holds_lock;
 use crate::rules::evidence::traffic::{after_recover, loops_around, received_from};
@@ -49,14 +52,36 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     }
     let receives: Vec<&Op> =
         group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range)).collect();
+    let ends = announced::ends(groups, group);
+    let says_end = !ends.is_empty();
     let exits: Vec<Exits> =
-        receives.iter().map(|op| gives_up(groups, group, op)).collect::<Option<_>>()?;
+        receives.iter().map(|op| gives_up(groups, group, op, says_end)).collect::<Option<_>>()?;
+    // A method may be called again and again by who has no word of the end.
+    let is_told = |op: &Op| {
+        let scene = &groups.scenes[op.scene];
+        let owner = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
+        let of_one = |receive: &&Op| {
+            owner(&groups.scenes[receive.scene]).is_some_and(|of| Some(of) == owner(scene))
+        };
+        says_end
+            && op.select.is_none()
+            && op.literal.is_none()
+            && scene.selector(op.channel).is_some()
+            && receives.iter().all(of_one)
+            && !announced::is_known(groups, op, &ends)
+    };
+    // A receiver beside others takes all room only if more is sent than its loop turns.
+    let in_loop = |op: &Op| {
+        let scene = &groups.scenes[op.scene];
+        let alone = receives.iter().all(|op| op.select.is_none()) || !group.may_have_room();
+        alone && !loops_around(scene, op.node).is_empty()
+    };
     let send = group.ops.iter().find(|op| {
         let scene = &groups.scenes[op.scene];
         op.act == Act::Send
             && (op.select.is_none() || waits_with_caller(groups, op))
             && receives.iter().all(|receive| !receive.same_body(op))
-            && !loops_around(scene, op.node).is_empty()
+            && (in_loop(op) || is_told(op))
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)
@@ -222,19 +247,20 @@ fn encloses(scene: &Scene<'_>, outer: Option<ExprId>, inner: Option<ExprId>) -> 
     }
 }
 
-/// The way on which a consumer leaves its loop for a reason of its own.
-fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Exits> {
+/// The way on which a consumer leaves its loop for a reason of its own. If it says so, it may be a method that
+/// others run, and receive beside something else whatever room there is.
+fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Option<Exits> {
     let scene = &groups.scenes[op.scene];
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let body = read.function.body_of(op.literal)?;
     let cfg = &read.function.body(body).cfg;
     let receive = op.step(scene, cfg)?;
     // Of a receive beside others it is less plain that all room is ever taken.
-    if op.select.is_some() && group.may_have_room() {
+    if op.select.is_some() && group.may_have_room() && !says_end {
         return None;
     }
-    let started =
-        groups.is_started(scene, op.literal) || op.literal.is_none() && runs_apart(&scene.cx);
+    let started = groups.is_started(scene, op.literal)
+        || op.literal.is_none() && (runs_apart(&scene.cx) || says_end && !is_called(&scene.cx));
     if !started || !cfg.reaches(receive, receive) || drains_at_end(scene, cfg, group, op) {
         return None;
     }
@@ -279,6 +305,13 @@ fn failed(scene: &Scene<'_>, read: &Read<'_>, asked: ExprId) -> Option<String> {
         }
         _ => None,
     })
+}
+
+/// Whether the package names a function outside of tests.
+fn is_called(cx: &FunctionCx<'_>) -> bool {
+    let uses = cx.package.uses();
+    let mut named = uses.named.get(&cx.func).into_iter().flatten();
+    named.any(|(user, _)| !cx.index().is_in_test_file(*user))
 }
 
 /// Whether all calls of a function stand in literals that are started, each run once by its goroutine.

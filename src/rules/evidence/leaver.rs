@@ -4,7 +4,9 @@
 //! a `select` with an arm on which the receiver returns. Then either that arm is one that stays
 //! ready for good (a context that is done, a channel that is closed): whoever sends after it, with
 //! nothing beside, waits for ever. Or the channel is made for one request by the function that
-//! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever.
+//! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever. Room of
+//! a constant size is taken by those who send after it, where the receiver closes another channel to say
+//! that it has left, and they do not look.
 
 use std::cell::OnceCell;
 
@@ -14,6 +16,7 @@ use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, LocalKind, Type};
 use crate::rules::endable::may_be_done;
+use crate::rules::evidence::announced;
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::closed::may_recover;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
@@ -61,17 +64,26 @@ struct Left<'g, 'a> {
     makes: Vec<&'g Op>,
     receives: Vec<(&'g Op, Arm)>,
     sends: Vec<&'g Op>,
+    /// The channels that its receivers close to say that they have left, if it has room.
+    announced: FxHashSet<Symbol>,
 }
 
 impl<'g, 'a> Left<'g, 'a> {
-    /// The channel, if it is unbuffered and every receiver of it leaves.
+    /// The channel, if every receiver of it leaves, and it is unbuffered or they say so.
     fn of(groups: &'g Groups<'a>, group: &'g Group) -> Option<Self> {
         let with = |act: Act| group.ops.iter().filter(move |op| op.act == act);
         let makes: Vec<&Op> =
             group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).collect();
         let sent = with(Act::Send).next().is_some();
         let stays = with(Act::Range).chain(with(Act::Notify)).next().is_some();
-        if group.open || makes.is_empty() || group.may_have_room() || stays || !sent {
+        if group.open || makes.is_empty() || stays || !sent {
+            return None;
+        }
+        let announced = match group.may_have_room() {
+            true => announced::ends(groups, group),
+            false => FxHashSet::default(),
+        };
+        if group.may_have_room() && announced.is_empty() {
             return None;
         }
         let receives: Vec<(&Op, Arm)> = with(Act::Receive)
@@ -92,12 +104,16 @@ impl<'g, 'a> Left<'g, 'a> {
             makes,
             receives,
             sends,
+            announced,
         })
     }
 
     /// A channel for one answer, made by the function that waits for it.
     fn reply(&self) -> Option<Finding> {
         let [make] = self.makes[..] else { return None };
+        if self.group.may_have_room() {
+            return None;
+        }
         let own = |op: &&Op| op.scene == make.scene;
         let sends = self.group.ops.iter().filter(|op| op.act == Act::Send);
         // Who closes it has a sender that panics, not one that waits.
@@ -164,11 +180,26 @@ impl<'g, 'a> Left<'g, 'a> {
                 && !self.ends_receiver(send)
                 && !self.knows_the_end(send, &ending)
                 && !self.is_caught(send)
+                && (self.announced.is_empty() || self.may_fill(send))
             {
                 told.push(send.scene);
                 findings.push(self.leaver(send));
             }
         }
+    }
+
+    /// Whether a send may come as often as it takes to fill the room of the channel, by who does not look whether
+    /// a receiver is left.
+    fn may_fill(&self, send: &Op) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        let owner = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
+        let of_one = |(receive, _): &(&Op, Arm)| {
+            let receiver = &self.groups.scenes[receive.scene];
+            owner(receiver).is_some() && owner(receiver) == owner(scene)
+        };
+        self.receives.iter().all(of_one)
+            && scene.selector(send.channel).is_some()
+            && !announced::is_known(self.groups, send, &self.announced)
     }
 
     /// Whether a receiver leaves only by a context that nobody in the run ends, or is run again when it has
@@ -269,7 +300,10 @@ impl<'g, 'a> Left<'g, 'a> {
             finding.labels.push(Label {
                 location: maker.cx.location(maker.span(make.node)),
                 role: Role::Made,
-                message: "made here, unbuffered".to_owned(),
+                message: match self.group.may_have_room() {
+                    true => "made here, with room for a few".to_owned(),
+                    false => "made here, unbuffered".to_owned(),
+                },
             });
         }
         self.label_arm(&mut finding, receive.scene, &arm);
