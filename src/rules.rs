@@ -37,6 +37,7 @@ mod header_after_handoff;
 pub mod held;
 mod helper_outlives;
 mod lifecycle_not_ended;
+mod literals;
 mod live_header_exposed;
 mod makers;
 pub mod memo;

@@ -1,5 +1,7 @@
 //! `body-not-closed`: a path on which the body of an HTTP response is left open.
 
+mod transport;
+
 use crate::catalog::{Carrier, Resource};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::index::Constant;
@@ -30,7 +32,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
     for held in held::all(cx, &read, cx.versions(), &is_body) {
         let function = &read.function;
-        if asks_for_header_only(function, &held) {
+        if asks_for_header_only(function, &held) || transport::reads(cx, function, held.call) {
             continue;
         }
         let lost = match held.dropped {

@@ -27,8 +27,18 @@ pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixe
 }
 
 /// Whether the databases that `database/sql` can open here are a part of the process: the build has a
-/// driver of such, and none that is known to ask a peer.
+/// driver of such, and none that is known to ask a peer; or the package imports such drivers alone.
 pub fn has_databases_within(cx: &FunctionCx<'_>) -> bool {
+    let files = cx.index().package(cx.package.package).files.iter();
+    let imports = files.flat_map(|(_, file)| file.imports.iter().map(|import| import.path));
+    let drivers = |path: Symbol| {
+        let mut drivers = cx.catalog().of_packages::<Driver>();
+        drivers.find(|(package, _)| *package == path.as_str()).map(|(_, driver)| driver)
+    };
+    let mut imported = imports.filter_map(drivers).peekable();
+    if imported.peek().is_some() {
+        return imported.all(|driver| driver.in_process);
+    }
     let has = |in_process: bool| {
         let mut drivers = cx.catalog().of_packages::<Driver>();
         drivers.any(|(module, driver)| {

@@ -18,6 +18,7 @@ mod variant;
 use crate::catalog::{Base, Blocking, Context, ContextRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::index::{LocalKind, Type};
+use crate::rules::endable::kept;
 use crate::rules::held::runs_process;
 use crate::rules::makers;
 use crate::rules::scene::serves_tests;
@@ -40,7 +41,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     let fresh = fresh_contexts(cx, &read);
-    if fresh.is_empty() {
+    if fresh.iter().all(|fresh| fresh.kept) {
         findings.extend(alike::check(cx, &read));
     }
     for fresh in fresh {
@@ -64,9 +65,11 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     findings.extend(below::check(cx, &read));
 }
 
-/// A context that is made here and given to something that waits.
+/// A context that is made here, or kept in a field, and given to something that waits.
 struct Fresh {
-    /// The call that makes it.
+    /// Whether it is kept in a field: of that is not asked yet whether it may be done.
+    kept: bool,
+    /// The call that makes it, or the field.
     made: ExprId,
     /// The call that it is given to.
     call: ExprId,
@@ -88,6 +91,7 @@ struct Fresh {
 /// that is made, the first that waits.
 fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
     let function = &read.function;
+    let file = function.file;
     let mut found: Vec<Fresh> = Vec::new();
     for (at, call) in function.calls() {
         let args = function.args(call);
@@ -97,17 +101,24 @@ fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
             }
             let origin = cx.summaries().context(function, at, arg);
             let mut roots = origin.roots.iter().filter(|root| **root != ContextRoot::Unknown);
-            let (Some(&ContextRoot::Fresh(made)), None) = (roots.next(), roots.next()) else {
-                continue;
+            let (made, kept) = match (roots.next(), roots.next()) {
+                (Some(&ContextRoot::Fresh(made)), None) => (made, false),
+                (Some(ContextRoot::Place(_)), None)
+                    if kept::is_field(function, arg) && origin.derivations.is_empty() =>
+                {
+                    (file.unparen(arg), true)
+                }
+                _ => continue,
             };
             let known = found.iter().any(|fresh| fresh.made == made);
-            if known || origin.detached || !is_root(cx, function, made) {
+            if known || origin.detached || !kept && !is_root(cx, function, made) {
                 continue;
             }
             if let Some(evidence) = evidence::waits_on(cx, read, call, index) {
                 let unclear = origin.roots.len() > 1;
                 let (derivations, deadline) = (origin.derivations, origin.deadline);
                 found.push(Fresh {
+                    kept,
                     made,
                     call,
                     arg: index,
@@ -140,7 +151,10 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     let function = &read.function;
     let file = function.file;
     let spans = [file.expr(fresh.made).span, file.expr(fresh.call).span];
-    let made_at = function.at_call(fresh.made)?;
+    let made_at = match fresh.kept {
+        true => fresh.at,
+        false => function.at_call(fresh.made)?,
+    };
     let ends = purpose::ends_something(function, fresh.call);
     // A goroutine that ends something may go on when the function has returned.
     if ends
@@ -157,11 +171,20 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     }
     let own = match own::at_hand(cx, read, fresh.at) {
         Reach::Own(own) => own,
+        _ if fresh.kept => return None,
         Reach::Caller if !fresh.unclear && !fresh.deadline && !others_end(cx, read, fresh) => {
             return check_callers(cx, read, fresh);
         }
         Reach::Caller | Reach::Away => return None,
     };
+    let is_other = own.from != From::Field && own.is_named() && !own.is_later;
+    if fresh.kept && !(is_other && kept::is_fresh(cx, function, fresh.made)) {
+        return None;
+    }
+    // A part of the receiver that is told to stop lives as long as the receiver.
+    if own.from == From::Field && fresh.evidence.ends_with_receiver {
+        return None;
+    }
     let ends = fresh.unclear || fresh.deadline || others_end(cx, read, fresh);
     // What runs some time later need not run under the context that the variable held before.
     if ends && (own.is_later || !hides(function, fresh, &own)) {
@@ -169,6 +192,9 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     }
     let mut finding = cut_off(cx, function, fresh, &own);
     finding.confidence = finding.confidence.min(fresh.evidence.confidence);
+    if fresh.kept {
+        finding.confidence = finding.confidence.min(Confidence::Medium);
+    }
     if own.from == From::Field {
         finding.confidence = finding.confidence.min(Confidence::Medium);
     }
@@ -307,7 +333,13 @@ fn cut_off(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh, own: &Ow
     let mut finding = cx.finding(span, "cut off from the context here", message);
     push_own(cx, &mut finding, own);
     push_waits_at(&mut finding, function, fresh);
-    finding.why = why(&made);
+    finding.why = match fresh.kept {
+        false => why(&made),
+        true => format!(
+            "all that is ever stored in `{made}` is never done: what is given it waits for as long \
+             as its peer likes"
+        ),
+    };
     finding.help = match own.is_named() {
         true => format!("pass `{}`, or a context derived from it", own.text),
         false => "give the parameter a name and pass it".to_owned(),

@@ -1,48 +1,212 @@
 //! Whether somebody may end a context: who gives it, through the callers of the run, and what that was made
 //! of. A rule that speaks of the end of a context which was given asks here whether there is one.
 
+pub mod kept;
+
+use rustc_hash::FxHashSet;
+
 use crate::catalog::{Base, Context, ContextRole, TypeRole};
 use crate::flow::Step;
 use crate::index::{Callee, FuncId, Type};
 use crate::rules::scene::serves_tests;
-use crate::rules::{FunctionCx, PackageCx, recurrence};
+use crate::rules::{FunctionCx, PackageCx, literals, recurrence};
 use crate::summary::{At, BodyId, ContextRoot, Function, Place, Root, facts, named, operand};
 use crate::syntax::{ExprId, ExprKind, StmtKind, Symbol};
 
 /// How many callers are followed to the one that makes the context.
-const MAX_CALLERS: u32 = 7;
+const MAX_CALLERS: u32 = 9;
 
 /// Whether somebody may end this parameter of the declared function, a context: nobody in the run
 /// calls it, or some caller gives it a context that was given to that and may be ended, or, in another
 /// package, one that it made to end.
 pub fn may_end(cx: &FunctionCx<'_>, index: u32) -> bool {
-    is_ended_by_callers(cx, index, MAX_CALLERS, false)
+    Search::default().of_param(cx, index, MAX_CALLERS, false) != Some(false)
 }
 
 /// As [`may_end`], where what a caller in the package itself made to end counts too.
 pub fn may_be_done(cx: &FunctionCx<'_>, index: u32) -> bool {
-    is_ended_by_callers(cx, index, MAX_CALLERS, true)
+    Search::default().of_param(cx, index, MAX_CALLERS, true) != Some(false)
 }
 
-fn is_ended_by_callers(cx: &FunctionCx<'_>, index: u32, depth: u32, own: bool) -> bool {
-    let mut called = false;
-    for (caller, call) in recurrence::calls(&cx.package, cx.declared()) {
-        let args = cx.index().file_of(caller).args(call);
-        let Some(&arg) = args.get(index as usize) else { continue };
-        called = true;
-        let ends = cx.summaries().read(caller).is_some_and(|read| {
-            let Some(at) = read.function.at_call(call) else { return true };
+/// As [`may_end`], of a parameter of a function literal that is kept as a value.
+pub fn may_end_in_value(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    literal: ExprId,
+    index: u32,
+) -> bool {
+    Search::default().of_value(cx, function, (literal, index), MAX_CALLERS) != Some(false)
+}
+
+/// The parameters that were asked about. The answers: whether somebody may end it; `None` where that
+/// rests on what is being asked already.
+#[derive(Default)]
+struct Search {
+    params: FxHashSet<(FuncId, u32)>,
+    values: FxHashSet<(ExprId, FuncId, u32)>,
+}
+
+impl Search {
+    fn of_param(&mut self, cx: &FunctionCx<'_>, index: u32, depth: u32, own: bool) -> Option<bool> {
+        if !self.params.insert((cx.func, index)) {
+            return None;
+        }
+        let calls = recurrence::calls(&cx.package, cx.declared());
+        self.of_calls(cx, &calls, index, depth, own)
+    }
+
+    /// A parameter of a function literal: of one that is called or started where it stands, or that the
+    /// package keeps as a value.
+    fn of_value(
+        &mut self,
+        cx: &FunctionCx<'_>,
+        function: &Function<'_>,
+        (literal, index): (ExprId, u32),
+        depth: u32,
+    ) -> Option<bool> {
+        let body = function.bodies().find(|&body| function.body(body).literal == Some(literal));
+        if let Some(given) =
+            body.and_then(|body| literals::called_with(function, body, literal, index))
+        {
+            return self.is_given(cx, function, given, depth);
+        }
+        if !self.values.insert((literal, cx.func, index)) {
+            return None;
+        }
+        match literals::calls_of_value(cx, function, literal) {
+            Some(calls) => self.of_calls(cx, &calls, index, depth, false),
+            None => Some(true),
+        }
+    }
+
+    fn of_calls(
+        &mut self,
+        cx: &FunctionCx<'_>,
+        calls: &[(FuncId, ExprId)],
+        index: u32,
+        depth: u32,
+        own: bool,
+    ) -> Option<bool> {
+        let (mut called, mut known) = (false, false);
+        for &(caller, call) in calls {
+            let args = cx.index().file_of(caller).args(call);
+            let Some(&arg) = args.get(index as usize) else { continue };
+            called = true;
+            let Some(read) = cx.summaries().read(caller) else {
+                known = true;
+                continue;
+            };
+            let Some(at) = read.function.at_call(call) else { return Some(true) };
             let package = PackageCx { package: caller.package, ..cx.package };
             let caller = FunctionCx { package, func: caller };
             let any = own || caller.func.package != cx.func.package;
-            is_given_within(&caller, &read.function, (at, arg), depth)
+            let given = self.is_given(&caller, &read.function, (at, arg), depth);
+            if given == Some(true)
                 || is_made_to_end(&caller, &read.function, (at, arg), any, MAX_DERIVATIONS)
-        });
-        if ends {
-            return true;
+            {
+                return Some(true);
+            }
+            known |= given.is_some();
+        }
+        match (called, known) {
+            (false, _) => Some(true),
+            (true, true) => Some(false),
+            (true, false) => None,
         }
     }
-    !called
+
+    fn is_given(
+        &mut self,
+        cx: &FunctionCx<'_>,
+        function: &Function<'_>,
+        (mut at, mut context): (At, ExprId),
+        depth: u32,
+    ) -> Option<bool> {
+        if holds_context(cx, function.info.type_of(context).strip_pointer()) {
+            return self.is_request_given(cx, function, at, context, depth);
+        }
+        for _ in 0..MAX_DERIVATIONS {
+            let origin = cx.summaries().context(function, at, context);
+            let places = origin.places();
+            if !places.is_empty() || !origin.roots.contains(&ContextRoot::Unknown) {
+                let mut answer = places.is_empty().then_some(false);
+                for place in &places {
+                    let ends = match (place.root, depth.checked_sub(1)) {
+                        (Root::Param(index), Some(depth)) if place.path.is_empty() => {
+                            self.of_param(cx, index, depth, false)
+                        }
+                        (Root::LiteralParam(literal, index), Some(depth))
+                            if place.path.is_empty() =>
+                        {
+                            self.of_value(cx, function, (literal, index), depth)
+                        }
+                        _ => Some(
+                            !is_left_alone(cx, function, place)
+                                && !kept::is_fresh(cx, function, context),
+                        ),
+                    };
+                    if ends == Some(true) {
+                        return ends;
+                    }
+                    answer = answer.or(ends);
+                }
+                return answer;
+            }
+            let made = function.places(at, context).only().map(|place| place.root);
+            let Some(Root::Call(call, _)) = made else { return Some(false) };
+            let args = function.args(call);
+            let mut contexts = args.iter().filter(|&&arg| function.info.type_of(arg).is_context());
+            let (Some(&parent), None, Some(before)) =
+                (contexts.next(), contexts.next(), function.at_call(call))
+            else {
+                return Some(false);
+            };
+            (at, context) = (before, parent);
+        }
+        Some(false)
+    }
+
+    /// Whether the context of a request may end: one that a function makes or reads which has no
+    /// context itself, as `http.ReadRequest`, never does, nor does that of a composite literal. A
+    /// literal of which it is not known when it runs may run when the request has been answered.
+    fn is_request_given(
+        &mut self,
+        cx: &FunctionCx<'_>,
+        function: &Function<'_>,
+        at: At,
+        request: ExprId,
+        depth: u32,
+    ) -> Option<bool> {
+        let places = function.object_places(at, request);
+        match places.only().map(|place| (place.root, place.path.is_empty())) {
+            Some((Root::Param(index), true)) if depth > 0 => {
+                let under = || {
+                    let read = cx.summaries().read(cx.func);
+                    read.is_none_or(|read| literals::is_under(cx, &read, at))
+                };
+                match under() {
+                    true => self.of_param(cx, index, depth - 1, false),
+                    false => Some(false),
+                }
+            }
+            Some((Root::Made(made), true)) => {
+                let made = function.file.expr(function.file.unparen(made));
+                Some(!matches!(made.kind, ExprKind::CompositeLit { .. }))
+            }
+            Some((Root::Call(call, _), true)) => {
+                let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else {
+                    return Some(true);
+                };
+                let name = function.info.callee(call).qualified(function.index);
+                let carries = |&arg: &ExprId| {
+                    let ty = function.info.type_of(arg);
+                    ty.is_unknown() || is_context(cx, ty) || holds_context(cx, ty.strip_pointer())
+                };
+                Some(name.is_none_or(|name| name.receiver.is_some()) || args.iter().any(carries))
+            }
+            _ => Some(true),
+        }
+    }
 }
 
 /// Whether a context is made where it stands with an end of its own: a deadline; or if `any`, a signal, a
@@ -90,47 +254,6 @@ fn gives_ended(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> bool {
 /// How many calls are followed that take a context and give one.
 const MAX_DERIVATIONS: u32 = 4;
 
-/// Whether a context was given to the function that has it, and somebody may end it. What takes one
-/// and gives one is expected to derive the one from the other.
-pub fn is_given(cx: &FunctionCx<'_>, function: &Function<'_>, context: (At, ExprId)) -> bool {
-    is_given_within(cx, function, context, MAX_CALLERS)
-}
-
-fn is_given_within(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    (mut at, mut context): (At, ExprId),
-    depth: u32,
-) -> bool {
-    if holds_context(cx, function.info.type_of(context).strip_pointer()) {
-        return is_request_given(cx, function, at, context, depth);
-    }
-    for _ in 0..MAX_DERIVATIONS {
-        let origin = cx.summaries().context(function, at, context);
-        let ends = |place: &Place| match place.root {
-            Root::Param(index) if place.path.is_empty() && depth > 0 => {
-                is_ended_by_callers(cx, index, depth - 1, false)
-            }
-            _ => !is_left_alone(cx, function, place),
-        };
-        let places = origin.places();
-        if !places.is_empty() || !origin.roots.contains(&ContextRoot::Unknown) {
-            return places.iter().any(ends);
-        }
-        let made = function.places(at, context).only().map(|place| place.root);
-        let Some(Root::Call(call, _)) = made else { return false };
-        let args = function.args(call);
-        let mut contexts = args.iter().filter(|&&arg| function.info.type_of(arg).is_context());
-        let (Some(&parent), None, Some(before)) =
-            (contexts.next(), contexts.next(), function.at_call(call))
-        else {
-            return false;
-        };
-        (at, context) = (before, parent);
-    }
-    false
-}
-
 /// Whether a context is one that a value holds to which nobody in the run gives one, as that of a command
 /// that is executed without.
 fn is_left_alone(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) -> bool {
@@ -157,35 +280,6 @@ fn is_left_alone(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) ->
             && fact.left_by.iter().any(|word| known(word))
             && !fact.given_by.iter().any(|word| known(word))
     })
-}
-
-/// Whether the context of a request may end: one that a function makes or reads which has no context
-/// itself, as `http.ReadRequest`, never does.
-fn is_request_given(
-    cx: &FunctionCx<'_>,
-    function: &Function<'_>,
-    at: At,
-    request: ExprId,
-    depth: u32,
-) -> bool {
-    let places = function.places(at, request);
-    match places.only().map(|place| (place.root, place.path.is_empty())) {
-        Some((Root::Param(index), true)) if depth > 0 => {
-            is_ended_by_callers(cx, index, depth - 1, false)
-        }
-        Some((Root::Call(call, _), true)) => {
-            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else {
-                return true;
-            };
-            let name = function.info.callee(call).qualified(function.index);
-            let carries = |&arg: &ExprId| {
-                let ty = function.info.type_of(arg);
-                ty.is_unknown() || is_context(cx, ty) || holds_context(cx, ty.strip_pointer())
-            };
-            name.is_none_or(|name| name.receiver.is_some()) || args.iter().any(carries)
-        }
-        _ => true,
-    }
 }
 
 /// Whether this type is a context, or one that a library makes of it.

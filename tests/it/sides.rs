@@ -327,4 +327,143 @@ fn a_receiver_with_room_that_leaves_with_its_context() {
     let told = "m.go:30 send-without-receiver medium";
     check(&[("m.go", &source("defer close(t.left)"))], &[told]);
     check(&[("m.go", &source("t.n = 0"))], &[]);
+fn a_context_that_comes_through_a_function_value() {
+    let source = |given: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\n\
+             type move func(ctx context.Context, db *sql.DB) error\n\n\
+             type options struct{{ move move }}\n\n\
+             func mover() move {{\n\treturn func(ctx context.Context, db *sql.DB) error {{\n\
+             \t\t_, err := db.Exec(\"DELETE FROM marks\")\n\t\treturn err\n\t}}\n}}\n\n\
+             func each(ctx context.Context, with options, db *sql.DB) error {{\n\
+             \treturn with.move(ctx, db)\n}}\n\n\
+             func Run(ctx context.Context, db *sql.DB) error {{\n\
+             \treturn each({given}, options{{move: mover()}}, db)\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("ctx"))], &["m.go:14 context-not-propagated high"]);
+    check(&[("m.go", &source("context.Background()"))], &[]);
+}
+
+#[test]
+fn callers_in_a_ring_that_nobody_gives_a_context() {
+    let source = |given: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\n\
+             type source interface{{ Load(ctx context.Context) error }}\n\n\
+             type table struct{{ db *sql.DB }}\n\n\
+             func (t *table) Load(ctx context.Context) error {{\n\
+             \t_, err := t.db.Exec(\"DELETE FROM marks\")\n\treturn err\n}}\n\n\
+             type all []source\n\n\
+             func (a all) Load(ctx context.Context) error {{\n\
+             \tfor _, one := range a {{\n\t\tif err := one.Load(ctx); err != nil {{\n\
+             \t\t\treturn err\n\t\t}}\n\t}}\n\treturn nil\n}}\n\n\
+             func Run(ctx context.Context, every all) error {{\n\treturn every.Load({given})\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("ctx"))], &["m.go:13 context-not-propagated high"]);
+    check(&[("m.go", &source("context.Background()"))], &[]);
+}
+
+#[test]
+fn a_request_that_is_put_together_without_a_context() {
+    let source = |request: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"database/sql\"\n\t\"net/http\"\n)\n\n\
+             func mark(r *http.Request, db *sql.DB) error {{\n\
+             \t_, err := db.Exec(\"DELETE FROM marks\", r.Header.Get(\"Mark\"))\n\treturn err\n}}\n\n\
+             func Clean(from *http.Request, db *sql.DB) error {{\n\
+             \treturn mark({request}, db)\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("from"))], &["m.go:9 context-not-propagated high"]);
+    check(&[("m.go", &source("&http.Request{Header: from.Header}"))], &[]);
+}
+
+#[test]
+fn a_part_of_the_receiver_that_is_told_to_stop() {
+    let source = |stops: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\n\
+             type queue struct {{\n\titems   chan int\n\tstopped chan struct{{}}\n}}\n\n\
+             func (q *queue) Push(ctx context.Context, item int) error {{\n\tselect {{\n\
+             \tcase q.items <- item:\n\t\treturn nil\n{stops}\
+             \tcase <-ctx.Done():\n\t\treturn ctx.Err()\n\t}}\n}}\n\n\
+             type server struct {{\n\tctx   context.Context\n\tqueue *queue\n}}\n\n\
+             func (s *server) Wait() {{\n\t<-s.ctx.Done()\n}}\n\n\
+             func (s *server) Add(item int) error {{\n\
+             \treturn s.queue.Push(context.Background(), item)\n}}\n"
+        )
+    };
+    check(&[("m.go", &source(""))], &["m.go:29 context-not-propagated medium"]);
+    check(&[("m.go", &source("\tcase <-q.stopped:\n\t\treturn nil\n"))], &[]);
+}
+
+#[test]
+fn a_package_that_imports_a_database_of_the_process() {
+    let source = |driver: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n\n\t_ \"{driver}\"\n)\n\n\
+             func Forget(ctx context.Context, db *sql.DB) error {{\n\
+             \t_, err := db.Exec(\"DELETE FROM marks\")\n\treturn err\n}}\n"
+        )
+    };
+    let module = "module example.com/m\n\ngo 1.26\n\nrequire (\n\tgithub.com/lib/pq v1.10.9\n\
+                  \tgithub.com/mattn/go-sqlite3 v1.14.22\n)\n";
+    let told = ["m.go:11 context-not-propagated high"];
+    check(&[("go.mod", module), ("m.go", &source("github.com/lib/pq"))], &told);
+    check(&[("go.mod", module), ("m.go", &source("github.com/mattn/go-sqlite3"))], &[]);
+}
+
+#[test]
+fn an_option_that_is_given_a_way_to_dial() {
+    let source = |option: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"crypto/tls\"\n\t\"net\"\n)\n\n\
+             func With{option}(use func(context.Context, string, string) (net.Conn, error)) any {{\n\
+             \treturn use\n}}\n\n\
+             func Options(ctx context.Context) any {{\n\
+             \treturn With{option}(func(ctx context.Context, network, host string) (net.Conn, error) {{\n\
+             \t\treturn tls.Dial(\"tcp\", host, nil)\n\t}})\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("Opener"))], &["m.go:15 context-not-propagated high"]);
+    check(&[("m.go", &source("Dialer"))], &[]);
+}
+
+#[test]
+fn a_transport_that_reads_the_body() {
+    let source = |reads: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"bytes\"\n\t\"io\"\n\t\"net/http\"\n)\n\n\
+             type Helper struct{{ *http.Client }}\n\n\
+             func NewHelper() *Helper {{\n\
+             \treturn &Helper{{&http.Client{{Transport: &tripper{{http.DefaultTransport}}}}}}\n}}\n\n\
+             type tripper struct{{ base http.RoundTripper }}\n\n\
+             func (t *tripper) RoundTrip(r *http.Request) (*http.Response, error) {{\n\
+             \tresponse, err := t.base.RoundTrip(r)\n\tif err != nil {{\n\t\treturn nil, err\n\t}}\n\
+             \tbody, err := io.ReadAll(response.Body)\n\tresponse.Body.Close()\n\
+             \t{reads} = io.NopCloser(bytes.NewReader(body))\n\treturn response, err\n}}\n\n\
+             func (h *Helper) Ping(r *http.Request) error {{\n\t_, err := h.Do(r)\n\treturn err\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("r.Body"))], &["m.go:29 body-not-closed high"]);
+    check(&[("m.go", &source("response.Body"))], &[]);
+}
+
+#[test]
+fn a_field_whose_context_is_never_done() {
+    let source = |kept: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\n\
+             type store struct {{\n\tctx context.Context\n\tdb  *sql.DB\n}}\n\n\
+             func New(ctx context.Context, db *sql.DB) *store {{\n\
+             \treturn &store{{ctx: {kept}, db: db}}\n}}\n\n\
+             func (s *store) Forget(ctx context.Context) error {{\n\
+             \t_, err := s.db.ExecContext(s.ctx, \"DELETE FROM marks\")\n\treturn err\n}}\n"
+        )
+    };
+    let told = ["m.go:18 context-not-propagated medium"];
+    check(&[("m.go", &source("context.Background()"))], &told);
+    check(&[("m.go", &source("ctx"))], &[]);
 }

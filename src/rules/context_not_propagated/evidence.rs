@@ -19,6 +19,15 @@ pub struct Evidence {
     pub confidence: Confidence,
     /// Where it waits in the end, if that is in sight.
     pub waits_at: Option<Location>,
+    /// Whether that wait ends too when something does that the callee's receiver has: its own life.
+    pub ends_with_receiver: bool,
+}
+
+impl Evidence {
+    /// Nothing but the form of a call says that it waits.
+    fn by_form() -> Evidence {
+        Evidence { confidence: Confidence::Medium, waits_at: None, ends_with_receiver: false }
+    }
 }
 
 /// How many calls are followed to something that waits.
@@ -71,7 +80,7 @@ fn by_feeding(
     })?;
     let span = file.expr(waits).span;
     let waits_at = Some(Location { file: function.file_id, span });
-    Some(Evidence { confidence: Confidence::Medium, waits_at })
+    Some(Evidence { confidence: Confidence::Medium, waits_at, ends_with_receiver: false })
 }
 
 /// Of a method of which nothing is known but its name, and that says that a peer is addressed: it
@@ -93,8 +102,7 @@ fn by_neglect(function: &Function<'_>, call: ExprId, arg: u32) -> Option<Evidenc
         _ => true,
     });
     let addresses = purpose::callee_name(function, call).is_some_and(purpose::addresses_peer);
-    (is_method && arg == 0 && neglected && addresses)
-        .then_some(Evidence { confidence: Confidence::Medium, waits_at: None })
+    (is_method && arg == 0 && neglected && addresses).then_some(Evidence::by_form())
 }
 
 fn waits_within(
@@ -121,6 +129,7 @@ fn waits_within(
             return Some(Evidence {
                 confidence: Confidence::High,
                 waits_at: Some(Location { file: function.file_id, span }),
+                ends_with_receiver: false,
             });
         }
     }
@@ -257,7 +266,10 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
             && matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place))
     });
     if let Some(wait) = waits {
-        return Some(Evidence { confidence: Confidence::High, waits_at: Some(wait.location) });
+        let ends_with_receiver = matches!(&wait.cancel, Cancel::By(enders)
+            if enders.iter().any(|ender| ender.root == Root::Receiver));
+        let waits_at = Some(wait.location);
+        return Some(Evidence { confidence: Confidence::High, waits_at, ends_with_receiver });
     }
     let function = &read.function;
     for step in function.body(BodyId::OWN).cfg.steps() {
@@ -384,8 +396,7 @@ fn by_form(function: &Function<'_>, call: ExprId, ty: &Type, arg: u32) -> Option
     let Type::Func(signature) = ty else { return None };
     let takes = signature.params.get(arg as usize).is_some_and(Type::is_context);
     let fails = signature.results.last().is_some_and(Type::is_error);
-    (takes && fails && arg == 0 && !is_function)
-        .then_some(Evidence { confidence: Confidence::Medium, waits_at: None })
+    (takes && fails && arg == 0 && !is_function).then_some(Evidence::by_form())
 }
 
 /// Of a method of which nothing is known but its name: the caller looks at an error of it.
@@ -415,7 +426,7 @@ fn by_use(function: &Function<'_>, call: ExprId) -> Option<Evidence> {
         }
         _ => false,
     };
-    fails.then_some(Evidence { confidence: Confidence::Medium, waits_at: None })
+    fails.then_some(Evidence::by_form())
 }
 
 /// Whether a variable is an error: by its type, or, if that is not known, since it is called one or

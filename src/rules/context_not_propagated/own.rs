@@ -1,13 +1,12 @@
 //! Which context a function has at hand, and whether a call there happens under it at all: on the
 //! goroutine and within the life of whoever gave the context.
 
-use crate::catalog::{Callback, Called};
-use crate::flow::Step;
-use crate::index::{Callee, Def, LocalKind, Type};
+use crate::index::{Def, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::endable::{holds_context, is_context, is_given, may_end};
+use crate::rules::endable::{holds_context, is_context, may_end, may_end_in_value};
+use crate::rules::literals::{Runs, runs};
 use crate::source::Span;
-use crate::summary::{Act, At, BodyId, Function, Read, facts};
+use crate::summary::{At, Function, Read};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// A context that somebody gave to the function.
@@ -74,12 +73,11 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         if literal.is_some_and(|literal| dials_for_transport(function, literal)) {
             return Reach::Away;
         }
-        let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
+        let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, Node::Expr(apart), own));
         if let Some(own) = of_signature(cx, function, literal) {
             let ends = match (own.param, literal) {
                 (Some(index), None) => may_end(cx, index),
-                (Some(index), Some(literal)) => called_with(function, body, literal, index)
-                    .is_none_or(|given| is_given(cx, function, given)),
+                (Some(index), Some(literal)) => may_end_in_value(cx, function, literal, index),
                 _ => true,
             };
             let is_later = apart.is_some();
@@ -97,7 +95,9 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         body = made.body;
     }
     match of_receiver(cx, function) {
-        Some(own) if apart.is_none_or(|apart| mentions(function, apart, &own)) => Reach::Own(own),
+        Some(own) if apart.is_none_or(|apart| mentions(function, Node::Expr(apart), &own)) => {
+            Reach::Own(own)
+        }
         None if apart.is_none() => Reach::Caller,
         _ => Reach::Away,
     }
@@ -113,11 +113,19 @@ fn dials_for_transport(function: &Function<'_>, literal: ExprId) -> bool {
         _ => false,
     };
     let given = |value: ExprId| file.unparen(value) == literal;
+    let gives_connection = || match function.info.type_of(literal) {
+        Type::Func(signature) => signature.results.len() == 2 && signature.params.len() >= 2,
+        _ => false,
+    };
     file.descendants(Node::Decl(function.index.func(function.id).decl)).any(|node| match node {
         Node::Expr(expr) => match &file.expr(expr).kind {
             ExprKind::CompositeLit { elements, .. } => elements
                 .iter()
                 .any(|element| given(element.value) && element.key.is_some_and(is_hook)),
+            // An option with the name of such a field.
+            &ExprKind::Call { callee, ref args, .. } => {
+                args.iter().any(|&arg| given(arg)) && is_hook(callee) && gives_connection()
+            }
             _ => false,
         },
         Node::Stmt(stmt) => match &file.stmt(stmt).kind {
@@ -135,32 +143,14 @@ fn speaks_of_dialing(name: Symbol) -> bool {
     name.contains("Dial") || name.starts_with("dial")
 }
 
-/// What a literal gets as a parameter that is called, or started, where it stands.
-fn called_with(
-    function: &Function<'_>,
-    body: BodyId,
-    literal: ExprId,
-    index: u32,
-) -> Option<(At, ExprId)> {
-    let around = function.body(body).made?.body;
-    let cfg = &function.body(around).cfg;
-    cfg.steps().find_map(|step| {
-        let call = cfg.step(step).call(function.file)?;
-        let args = function.args(call);
-        let is_called = matches!(function.info.callee(call), Callee::Literal(of) if *of == literal);
-        let arg = args.get(index as usize).filter(|_| is_called)?;
-        Some((At { body: around, step }, *arg))
-    })
-}
-
-/// Whether an expression or a part of it uses the context: of what holds one, other parts may be used
+/// Whether a node or a part of it uses the context: of what holds one, other parts may be used
 /// when it has long ended.
-fn mentions(function: &Function<'_>, expr: ExprId, own: &Own) -> bool {
+fn mentions(function: &Function<'_>, node: Node, own: &Own) -> bool {
     let is_own = |expr: ExprId| {
         matches!(function.info.resolve(expr), Def::Local(local)
             if function.info.local(*local).span == own.declared)
     };
-    function.file.descendants(Node::Expr(expr)).any(|node| match node {
+    function.file.descendants(node).any(|node| match node {
         Node::Expr(expr) => match own.from {
             From::Field => {
                 matches!(function.info.resolve(expr), Def::Field(_))
@@ -182,17 +172,6 @@ fn asked_for_context(function: &Function<'_>, call: ExprId) -> Option<ExprId> {
         base = inner;
     }
     Some(file.unparen(base))
-}
-
-/// When a literal runs.
-enum Runs {
-    /// While the function around it is at work, for it: it is called on the spot, by a goroutine
-    /// that the function waits for, or by what it is given to together with a context.
-    Under,
-    /// When the function around it is left.
-    Deferred,
-    /// That is not known, or it outlives the function.
-    Apart,
 }
 
 /// A parameter of the declared function (`None`) or of a literal that is a context or holds one.
@@ -257,75 +236,5 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
         from: From::Field,
         param: None,
         is_later: false,
-    })
-}
-
-fn runs(cx: &FunctionCx<'_>, read: &Read<'_>, made: At, literal: ExprId) -> Runs {
-    let function = &read.function;
-    let file = function.file;
-    let is_literal = |expr: &ExprId| file.unparen(*expr) == literal;
-    for step in function.body(made.body).cfg.steps() {
-        let at = At { body: made.body, step };
-        let step = function.step(at);
-        let Some(call) = step.call(file) else { continue };
-        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { continue };
-        if is_literal(&callee) {
-            return match step {
-                Step::Call(_) => Runs::Under,
-                Step::Go(_) if is_joined(read, at) => Runs::Under,
-                Step::Go(_) => Runs::Apart,
-                _ => Runs::Deferred,
-            };
-        }
-        if args.iter().any(is_literal) {
-            return match step {
-                Step::Call(_)
-                    if given_context(function, args) || calls_back(cx, read, at, call, callee) =>
-                {
-                    Runs::Under
-                }
-                Step::Defer(_) => Runs::Deferred,
-                _ => Runs::Apart,
-            };
-        }
-    }
-    Runs::Apart
-}
-
-/// Whether the function waits on every path for the goroutine that is started here.
-fn is_joined(read: &Read<'_>, at: At) -> bool {
-    let spawns = read.effects(at.body).spawns.iter();
-    spawns
-        .filter(|spawn| spawn.at == at)
-        .any(|spawn| spawn.outlives.is_empty() && !spawn.signals.is_empty())
-}
-
-fn given_context(function: &Function<'_>, args: &[ExprId]) -> bool {
-    args.first().is_some_and(|&first| function.info.type_of(first).is_context())
-}
-
-/// Whether the callee calls its arguments before it returns, or before a `Wait` on its receiver.
-fn calls_back(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, call: ExprId, callee: ExprId) -> bool {
-    let function = &read.function;
-    let facts = facts(cx.catalog(), function.index, function.info.callee(call));
-    let waits = || {
-        let ExprKind::Selector { base, .. } =
-            function.file.expr(function.file.unparen(callee)).kind
-        else {
-            return false;
-        };
-        let group = function.object_places(at, base);
-        let wait = Act::Method(Symbol::new("Wait"));
-        let waited = |body: BodyId| {
-            let effects = read.effects(body).effects.iter();
-            effects.filter(|effect| effect.act == wait).any(|effect| group.may_be(&effect.place))
-        };
-        function.enclosing(at.body).any(waited)
-    };
-    facts.all_in_force::<Callback>(cx.versions()).any(|fact| match fact.called {
-        Called::Before => true,
-        Called::Goroutine => waits(),
-        // What runs once runs for all who ask, not for the first one alone.
-        Called::Once | Called::Later | Called::Request | Called::Cleanup => false,
     })
 }

@@ -1,0 +1,106 @@
+//! Clients whose transport is of the program itself and reads each body before anybody else gets it.
+
+use crate::index::{Def, FuncId, Selection, Type, TypeDecl};
+use crate::project::PackageId;
+use crate::rules::FunctionCx;
+use crate::summary::Function;
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+
+/// Whether a call is made by a client in a field of a type of the run whose package gives clients a
+/// transport, and has a round tripper that puts something else in the place of the body that it was
+/// given: what is left of it is in memory. Where the file at hand stores another client in the field, that
+/// one makes the call.
+pub fn reads(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let Some((owner, field)) = client(function, call) else { return false };
+    let Some(TypeDecl::Global(object)) = owner.named().map(|named| named.decl) else {
+        return false;
+    };
+    let package = object.package;
+    let funcs = &cx.index().package(package).funcs;
+    funcs.iter().any(|func| gives_transport(cx, func.id))
+        && funcs.iter().any(|func| func.name.as_str() == "RoundTrip" && replaces_body(cx, func.id))
+        && !is_replaced(cx, package, field)
+}
+
+/// The type that has the client of a call in a field, and the field's name.
+fn client(function: &Function<'_>, call: ExprId) -> Option<(Type, Symbol)> {
+    let (file, info, index) = (function.file, &function.info, function.index);
+    let (base, _) = file.method_call(call)?;
+    let base = file.unparen(base);
+    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
+    let embedded = match info.resolve(file.unparen(callee)) {
+        Def::Method(_, selection) => &selection.path[..],
+        _ => &[],
+    };
+    let Some((&last, before)) = embedded.split_last() else {
+        let Def::Field(selection) = info.resolve(base) else { return None };
+        return Some((selection.owner.clone(), selection.name));
+    };
+    let mut ty = info.type_of(base).clone();
+    for name in before {
+        let Type::Struct(of) = index.underlying(ty.strip_pointer()) else { return None };
+        ty = of.fields.iter().find(|field| field.name == *name)?.ty.clone();
+    }
+    Some((ty.strip_pointer().clone(), last))
+}
+
+/// Whether a function makes something with a `Transport` of its own.
+fn gives_transport(cx: &FunctionCx<'_>, func: FuncId) -> bool {
+    let file = cx.index().file_of(func);
+    let is_transport = |key: ExprId| matches!(file.expr(file.unparen(key)).kind, ExprKind::Ident(name) if name.as_str() == "Transport");
+    file.descendants(Node::Decl(cx.index().func(func).decl)).any(|node| match node {
+        Node::Expr(expr) => match &file.expr(expr).kind {
+            ExprKind::CompositeLit { elements, .. } => {
+                elements.iter().any(|element| element.key.is_some_and(is_transport))
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// Whether a function stores something in the body of a response.
+fn replaces_body(cx: &FunctionCx<'_>, func: FuncId) -> bool {
+    let (file, info) = (cx.index().file_of(func), cx.index().body(func));
+    let is_body = |left: ExprId| match file.expr(file.unparen(left)).kind {
+        ExprKind::Selector { base, name } => {
+            let of = info.type_of(base).strip_pointer().named();
+            name.name.as_str() == super::BODY
+                && of.is_some_and(|of| {
+                    of.path.as_str() == "net/http" && of.name.as_str() == "Response"
+                })
+        }
+        _ => false,
+    };
+    file.descendants(Node::Decl(cx.index().func(func).decl)).any(|node| match node {
+        Node::Stmt(stmt) => match &file.stmt(stmt).kind {
+            StmtKind::Assign { left, .. } => left.iter().any(|&left| is_body(left)),
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// Whether a function of the file at hand stores something in a field of this name that a package has.
+fn is_replaced(cx: &FunctionCx<'_>, package: PackageId, field: Symbol) -> bool {
+    let index = cx.index();
+    let here = index.func(cx.func).file;
+    let is_field = |selection: &Selection| {
+        let owner = selection.owner.named().map(|named| named.decl);
+        selection.name == field
+            && matches!(owner, Some(TypeDecl::Global(object)) if object.package == package)
+    };
+    index.package(cx.func.package).funcs.iter().filter(|func| func.file == here).any(|func| {
+        let (file, info) = (index.file_of(func.id), index.body(func.id));
+        file.descendants(Node::Decl(func.decl)).any(|node| match node {
+            Node::Stmt(stmt) => match &file.stmt(stmt).kind {
+                StmtKind::Assign { left, .. } => left.iter().any(|&left| {
+                    matches!(info.resolve(file.unparen(left)), Def::Field(selection)
+                        if is_field(selection))
+                }),
+                _ => false,
+            },
+            _ => false,
+        })
+    })
+}
