@@ -467,3 +467,22 @@ fn a_field_whose_context_is_never_done() {
     check(&[("m.go", &source("context.Background()"))], &told);
     check(&[("m.go", &source("ctx"))], &[]);
 }
+
+#[test]
+fn a_ticker_that_only_a_goroutine_has() {
+    let source = |first: &str, after: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\n\
+             func Watch(done chan struct{{}}, ask func()) {{\n\
+             \tticker := time.NewTicker(time.Second)\n\tgo func() {{\n{first}\
+             \t\tfor {{\n\t\t\tselect {{\n\t\t\tcase <-done:\n\t\t\t\treturn\n\
+             \t\t\tcase <-ticker.C:\n\t\t\t\task()\n\t\t\t}}\n\t\t}}\n\t}}()\n{after}}}\n"
+        )
+    };
+    let old = ("go.mod", "module example.com/m\n\ngo 1.22\n");
+    let told = ["m.go:11 timer-not-stopped high"];
+    check(&[old, ("m.go", &source("", ""))], &told);
+    check(&[old, ("m.go", &source("\t\tdefer ticker.Stop()\n", ""))], &[]);
+    let elsewhere = "\ttime.AfterFunc(time.Hour, func() { ticker.Stop() })\n";
+    check(&[old, ("m.go", &source("", elsewhere))], &[]);
+}

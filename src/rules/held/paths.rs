@@ -10,11 +10,11 @@ use super::holders::{self, may_end_parts};
 use super::{Held, ends};
 use crate::catalog::{End, Pure};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Def, LocalId};
+use crate::index::{Callee, Def, LocalId};
 use crate::rules::FunctionCx;
 use crate::source::Span;
 use crate::summary::{
-    Act, At, Definition, Effect, Function, Mode, Place, Read, Root, Source, covering,
+    Act, At, BodyFlow, Definition, Effect, Function, Mode, Place, Read, Root, Source, covering,
 };
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -61,7 +61,77 @@ pub fn lost(
     absent: &dyn Fn(Test) -> bool,
 ) -> Vec<Lost> {
     let Some(settled) = settled(cx, read, held, harmless, false) else { return Vec::new() };
-    search(read, held, settled, absent)
+    let found = search(read, held, settled, absent);
+    match found.is_empty() {
+        true => lost_by_goroutine(read, held, harmless, absent).unwrap_or_default(),
+        false => found,
+    }
+}
+
+/// The places where a thing is lost by a goroutine that is started with a literal, and has the thing for
+/// itself from then on; `None` if there is none. Nothing else that the function does with the thing ends
+/// it or makes it known.
+fn lost_by_goroutine(
+    read: &Read<'_>,
+    held: &Held<'_>,
+    harmless: &dyn Fn(&Effect) -> bool,
+    absent: &dyn Fn(Test) -> bool,
+) -> Option<Vec<Lost>> {
+    let function = &read.function;
+    let cfg = &function.body(held.at.body).cfg;
+    let (whole, thing) = (held.whole(), held.thing());
+    let is_about = |effect: &&Effect| effect.place.is_within(&whole) && !harmless(effect);
+    let settles = |effect: &Effect| {
+        effect.act.escapes() || ends(held.fact, effect.act) && is_end_of(effect, &thing)
+    };
+    let own = read.effects(held.at.body).effects.iter();
+    let mut given = own.filter(is_about).filter(|effect| settles(effect)).map(|effect| effect.at);
+    let go = given.next()?;
+    let started = match cfg.step(go.step) {
+        Step::Go(stmt) => BodyFlow::statement_call(function.file, stmt)?,
+        _ => return None,
+    };
+    let Callee::Literal(literal) = *function.info.callee(started) else { return None };
+    let body = function.bodies().find(|&body| function.body(body).literal == Some(literal))?;
+    let is_given = |&arg: &ExprId| {
+        let places = function.places(go, arg);
+        places.may_be(&whole) || places.may_be(&thing)
+    };
+    // Each goroutine gets a thing of its own, and a variable that is set again may hold another.
+    let again = cfg.reaches_without(go.step, go.step, &|step| step == held.at.step);
+    let is_known_elsewhere = function.bodies().any(|other| {
+        other != held.at.body
+            && !function.enclosing(other).any(|around| around == body)
+            && read.effects(other).effects.iter().any(|effect| is_about(&effect))
+    });
+    if given.any(|at| at != go)
+        || again
+        || !cfg.dominates(held.at.step, go.step)
+        || is_known_elsewhere
+        || !ended_by_function(function, held).all(|step| step == go.step)
+        || is_set_again(function, held)
+        || function.args(started).iter().any(is_given)
+    {
+        return None;
+    }
+    let inner = Held { at: At { body, step: go.step }, ..held.clone() };
+    let about = read.effects(body).effects.iter().filter(is_about);
+    let mut settled: FxHashSet<StepId> = ended_by_function(function, &inner).collect();
+    settled.extend(about.filter(|effect| settles(effect)).map(|effect| effect.at.step));
+    let mut walk = Walking {
+        function,
+        held: &inner,
+        again: None,
+        settled,
+        replaced: FxHashSet::default(),
+        known: FxHashMap::default(),
+        readers: Vec::new(),
+        absent,
+    };
+    let paths = function.body(body).cfg.search(Start::Entry, Flags::new(), &mut walk);
+    let mut found: Vec<Lost> = paths.iter().map(|path| lost_at(function, &inner, path)).collect();
+    found.sort_by_key(|lost| lost.span.start);
+    Some(found)
 }
 
 /// As [`lost`], also of a thing that becomes a part of what this function makes for itself alone.
@@ -81,11 +151,27 @@ fn search(
     let replaced = replaced(function, held);
     let known = decided_before(function, cfg, held.at.step);
     let readers = readers(function, held, &aliases);
-    let mut walk = Walking { function, held, settled, replaced, known, readers, absent };
+    let again = Some(held.at.step);
+    let mut walk = Walking { function, held, again, settled, replaced, known, readers, absent };
     let paths = cfg.search(Start::After(held.at.step), Flags::new(), &mut walk);
     let mut found: Vec<Lost> = paths.iter().map(|path| lost_at(function, held, path)).collect();
     found.sort_by_key(|lost| lost.span.start);
     found
+}
+
+/// Whether a variable that a thing is stored in gets something else too, wherever that is.
+fn is_set_again(function: &Function<'_>, held: &Held<'_>) -> bool {
+    let is_it = |definition: &Definition| {
+        matches!(definition.source, Source::Result(call, result)
+            if (call, result) == (held.call, held.result))
+    };
+    (0..function.info.locals().len() as u32).map(LocalId).any(|local| {
+        let values = || {
+            let all = function.definitions_of(local);
+            all.filter(|it| matches!(it.source, Source::Result(..) | Source::Expr(_)))
+        };
+        values().any(is_it) && values().count() > 1
+    })
 }
 
 /// The steps that give something else to the variable that a thing was stored in, if no other
@@ -382,6 +468,8 @@ const MAX_FLAGS: usize = 4;
 struct Walking<'w, 'a> {
     function: &'w Function<'a>,
     held: &'w Held<'w>,
+    /// The step that makes another thing, in the body that is walked.
+    again: Option<StepId>,
     settled: FxHashSet<StepId>,
     replaced: FxHashSet<StepId>,
     known: FxHashMap<Condition, bool>,
@@ -393,7 +481,7 @@ impl Walk for Walking<'_, '_> {
     type State = Flags;
 
     fn step(&mut self, flags: &Flags, step: StepId) -> Passing<Flags> {
-        if step == self.held.at.step || self.replaced.contains(&step) {
+        if self.again == Some(step) || self.replaced.contains(&step) {
             return Passing::Found;
         }
         if self.settled.contains(&step) {
