@@ -327,6 +327,9 @@ fn a_receiver_with_room_that_leaves_with_its_context() {
     let told = "m.go:30 send-without-receiver medium";
     check(&[("m.go", &source("defer close(t.left)"))], &[told]);
     check(&[("m.go", &source("t.n = 0"))], &[]);
+}
+
+#[test]
 fn a_context_that_comes_through_a_function_value() {
     let source = |given: &str| {
         format!(

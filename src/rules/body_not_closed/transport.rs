@@ -6,6 +6,9 @@ use crate::rules::FunctionCx;
 use crate::summary::Function;
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
+/// The field of an [`http.Client`](https://pkg.go.dev/net/http#Client) that makes its round trips.
+const TRANSPORT: &str = "Transport";
+
 /// Whether a call is made by a client in a field of a type of the run whose package gives clients a
 /// transport, and has a round tripper that puts something else in the place of the body that it was
 /// given: what is left of it is in memory. Where the file at hand stores another client in the field, that
@@ -46,8 +49,11 @@ fn client(function: &Function<'_>, call: ExprId) -> Option<(Type, Symbol)> {
 
 /// Whether a function makes something with a `Transport` of its own.
 fn gives_transport(cx: &FunctionCx<'_>, func: FuncId) -> bool {
+    if !cx.index().may_name(func, Symbol::new(TRANSPORT)) {
+        return false;
+    }
     let file = cx.index().file_of(func);
-    let is_transport = |key: ExprId| matches!(file.expr(file.unparen(key)).kind, ExprKind::Ident(name) if name.as_str() == "Transport");
+    let is_transport = |key: ExprId| matches!(file.expr(file.unparen(key)).kind, ExprKind::Ident(name) if name.as_str() == TRANSPORT);
     file.descendants(Node::Decl(cx.index().func(func).decl)).any(|node| match node {
         Node::Expr(expr) => match &file.expr(expr).kind {
             ExprKind::CompositeLit { elements, .. } => {
@@ -91,6 +97,9 @@ fn is_replaced(cx: &FunctionCx<'_>, package: PackageId, field: Symbol) -> bool {
             && matches!(owner, Some(TypeDecl::Global(object)) if object.package == package)
     };
     index.package(cx.func.package).funcs.iter().filter(|func| func.file == here).any(|func| {
+        if !index.may_name(func.id, field) {
+            return false;
+        }
         let (file, info) = (index.file_of(func.id), index.body(func.id));
         file.descendants(Node::Decl(func.decl)).any(|node| match node {
             Node::Stmt(stmt) => match &file.stmt(stmt).kind {

@@ -95,7 +95,7 @@ fn stores(cx: &FunctionCx<'_>, name: Symbol, location: Location) -> Option<bool>
             Node::Expr(expr) => match &file.expr(expr).kind {
                 ExprKind::CompositeLit { elements, .. } if has_field(info.type_of(expr)) => {
                     for element in elements {
-                        let Some(key) = element.key else { return None };
+                        let key = element.key?;
                         match file.expr(file.unparen(key)).kind {
                             ExprKind::Ident(key) if key == name => values.push(element.value),
                             _ => {}

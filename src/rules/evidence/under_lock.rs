@@ -169,15 +169,22 @@ fn of_same_value(scene: &Scene<'_>, op: &Op, lock: &Taken) -> bool {
     owner == scene.text(holder) || owner == scene.text(locked)
 }
 
-/// Whether the function of a send may be called as often as it takes to fill room of a constant size, and asks
-/// for nothing above the send that may keep account of how much is taken: a field that it or a receiver writes,
+/// Whether the function of a send may be called by several, as often as it takes to fill room of a constant size,
+/// and asks for nothing above the send that may keep account of how much is taken: a field that it or a receiver writes,
 /// the channel itself, or what a call says.
 fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> bool {
     let scene = &groups.scenes[send.scene];
     let receiver = scene.receiver();
     let is_part =
         scene.selector(send.channel).is_some_and(|(base, _)| scene.local(base) == receiver);
-    if receiver.is_none() || !is_part || is_once(&scene.cx.package, scene.cx.func, send.node) {
+    let calls = scene.cx.package.uses().calls.get(&scene.cx.func).map_or(0, Vec::len);
+    // A single caller may well keep pace with the receiver.
+    let by_many = scene.name.name.is_exported() || calls > 1;
+    if receiver.is_none()
+        || !is_part
+        || !by_many
+        || is_once(&scene.cx.package, scene.cx.func, send.node)
+    {
         return false;
     }
     let end = scene.span(send.node).start;
