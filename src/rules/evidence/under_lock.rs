@@ -409,6 +409,22 @@ fn counted(scene: &Scene<'_>, call: ExprId, wanted: Object) -> Option<ExprId> {
     scene.args(call).get(place as usize).map(|&given| scene.file.unparen(given))
 }
 
+/// The expressions of all functions but the one that waits.
+fn elsewhere<'s, 'a>(
+    scenes: &'s [Scene<'a>],
+    waiter: &Scene<'_>,
+) -> impl Iterator<Item = (&'s Scene<'a>, ExprId)> {
+    let waiting = waiter.cx.func;
+    let others = scenes.iter().filter(move |scene| scene.cx.func != waiting);
+    let exprs = |scene: &'s Scene<'a>| {
+        scene.nodes.iter().filter_map(move |&node| match node {
+            Node::Expr(expr) => Some((scene, expr)),
+            _ => None,
+        })
+    };
+    others.flat_map(exprs)
+}
+
 /// Who takes the lock in a goroutine that the counter has started, and that it waits for: its name, and where.
 fn started_with_lock(
     scenes: &[Scene<'_>],
@@ -417,29 +433,26 @@ fn started_with_lock(
     wanted: Object,
     lock: &Taken,
 ) -> Option<(String, Location)> {
-    scenes.iter().filter(|scene| scene.cx.func != waiter.cx.func).find_map(|scene| {
-        scene.nodes.iter().find_map(|&node| {
-            let Node::Expr(call) = node else { return None };
-            let given = run_by(scene, counted(scene, call, wanted)?);
-            let apart = |func: FuncId| func == waiter.cx.func;
-            let needed = Wanted { locks, lock, depth: 0, apart: &apart };
-            let takes = |scene: &Scene<'_>, cfg: &Cfg| {
-                cfg.steps().find_map(|step| taken_at(scene, cfg.step(step), &needed))
-            };
-            match scene.file.expr(given).kind {
-                ExprKind::FuncLit(_) => {
-                    let needs = takes(scene, &*scene.graph(Some(given))?)?;
-                    Some((format!("the goroutine that `{}` starts", scene.name.name), needs))
-                }
-                _ => {
-                    let Def::Method(func, _) = *scene.info.resolve(given) else { return None };
-                    let body = (func.package == scene.cx.func.package)
-                        .then(|| Scene::new(FunctionCx { func, ..scene.cx }))??;
-                    let needs = takes(&body, &*body.graph(None)?)?;
-                    Some((format!("`{}`", body.name.name), needs))
-                }
+    elsewhere(scenes, waiter).find_map(|(scene, call)| {
+        let given = run_by(scene, counted(scene, call, wanted)?);
+        let apart = |func: FuncId| func == waiter.cx.func;
+        let needed = Wanted { locks, lock, depth: 0, apart: &apart };
+        let takes = |scene: &Scene<'_>, cfg: &Cfg| {
+            cfg.steps().find_map(|step| taken_at(scene, cfg.step(step), &needed))
+        };
+        match scene.file.expr(given).kind {
+            ExprKind::FuncLit(_) => {
+                let needs = takes(scene, &*scene.graph(Some(given))?)?;
+                Some((format!("the goroutine that `{}` starts", scene.name.name), needs))
             }
-        })
+            _ => {
+                let Def::Method(func, _) = *scene.info.resolve(given) else { return None };
+                let body = (func.package == scene.cx.func.package)
+                    .then(|| Scene::new(FunctionCx { func, ..scene.cx }))??;
+                let needs = takes(&body, &*body.graph(None)?)?;
+                Some((format!("`{}`", body.name.name), needs))
+            }
+        }
     })
 }
 
@@ -478,29 +491,26 @@ fn done_after_lock(
     wanted: Object,
     lock: &Taken,
 ) -> Option<(String, Location)> {
-    scenes.iter().filter(|scene| scene.cx.func != waiter.cx.func).find_map(|scene| {
-        scene.nodes.iter().find_map(|&node| {
-            let Node::Expr(call) = node else { return None };
-            if counter(scene, call, "Done")? != wanted {
-                return None;
+    elsewhere(scenes, waiter).find_map(|(scene, call)| {
+        if counter(scene, call, "Done")? != wanted {
+            return None;
+        }
+        let literal = scene.literal_around(Node::Expr(call));
+        let cfg = scene.graph(literal)?;
+        let done = scene.step_of(&cfg, Node::Expr(call))?;
+        // Who runs the waiting function itself has an understanding with it.
+        let apart = |func: FuncId| counts_up(scenes, func, wanted);
+        let needed = Wanted { locks, lock, depth: 0, apart: &apart };
+        // Who is not counted yet is not waited for.
+        let counted = scene.nodes.iter().filter_map(|&node| match node {
+            Node::Expr(call) if counter(scene, call, "Add") == Some(wanted) => {
+                cfg.step_of_expr(call)
             }
-            let literal = scene.literal_around(node);
-            let cfg = scene.graph(literal)?;
-            let done = scene.step_of(&cfg, node)?;
-            // Who runs the waiting function itself has an understanding with it.
-            let apart = |func: FuncId| counts_up(scenes, func, wanted);
-            let needed = Wanted { locks, lock, depth: 0, apart: &apart };
-            // Who is not counted yet is not waited for.
-            let counted = scene.nodes.iter().filter_map(|&node| match node {
-                Node::Expr(call) if counter(scene, call, "Add") == Some(wanted) => {
-                    cfg.step_of_expr(call)
-                }
-                _ => None,
-            });
-            let counted: Vec<StepId> = counted.collect();
-            let needs = locked_before(scene, &cfg, done, &needed, &counted)?;
-            Some((format!("`{}`", scene.name.name), needs))
-        })
+            _ => None,
+        });
+        let counted: Vec<StepId> = counted.collect();
+        let needs = locked_before(scene, &cfg, done, &needed, &counted)?;
+        Some((format!("`{}`", scene.name.name), needs))
     })
 }
 
