@@ -9,9 +9,10 @@ use rustc_hash::FxHashSet;
 use crate::index::{Builtin, Callee};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprKind, Node, Symbol};
+use crate::syntax::{ExprKind, Node, Symbol, UnaryOp};
 
-/// The fields that the receivers of a channel close when they leave; none if one of them closes none, or if the
+/// The fields that tell whether the receivers of a channel have left: those that they close then, and those
+/// that they receive from themselves; none if one of them closes none, or if the
 /// channel has room of a size that is not constant.
 pub(super) fn ends(groups: &Groups<'_>, group: &Group) -> FxHashSet<Symbol> {
     let mut all = FxHashSet::default();
@@ -31,7 +32,8 @@ pub(super) fn ends(groups: &Groups<'_>, group: &Group) -> FxHashSet<Symbol> {
     all
 }
 
-/// The fields that are closed by what the function of a receive defers, other than the channel itself.
+/// The fields that are closed by what the function of a receive defers, other than the channel itself, and if
+/// there is one those that it receives from: they may be what makes it leave.
 fn closed_at_the_end(scene: &Scene<'_>, receive: &Op) -> FxHashSet<Symbol> {
     let own = scene.selector(receive.channel).map(|(_, name)| name.name);
     let closed = scene.nodes.iter().filter_map(|&node| {
@@ -44,7 +46,19 @@ fn closed_at_the_end(scene: &Scene<'_>, receive: &Op) -> FxHashSet<Symbol> {
         let at_the_end = scene.literal_around(node) == receive.literal && scene.is_deferred(call);
         (at_the_end && own != Some(field.name)).then_some(field.name)
     });
-    closed.collect()
+    let mut closed: FxHashSet<Symbol> = closed.collect();
+    if !closed.is_empty() {
+        let heard = scene.nodes.iter().filter_map(|&node| {
+            let Node::Expr(expr) = node else { return None };
+            let ExprKind::Unary { op: UnaryOp::Recv, operand } = scene.file.expr(expr).kind else {
+                return None;
+            };
+            let (_, field) = scene.selector(operand)?;
+            (scene.literal_around(node) == receive.literal).then_some(field.name)
+        });
+        closed.extend(heard.filter(|&field| own != Some(field)));
+    }
+    closed
 }
 
 /// Whether a function names one of these fields.
