@@ -250,8 +250,12 @@ impl<'a> PackageCx<'a> {
                     if is_of_tests || !matches!(file.expr(expr).kind, ExprKind::Call { .. }) {
                         continue;
                     }
-                    if let Callee::Func(callee) = info.callee(expr) {
-                        uses.calls.entry(*callee).or_default().push((func.id, expr));
+                    match *info.callee(expr) {
+                        Callee::Func(callee) => {
+                            uses.calls.entry(callee).or_default().push((func.id, expr));
+                        }
+                        Callee::Value(value) => uses.of_values.push((func.id, expr, value)),
+                        _ => {}
                     }
                 }
             }

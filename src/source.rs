@@ -137,7 +137,8 @@ impl SourceText {
         self.holds_anywhere(word) && memmem::find(self.slice(span), word.as_bytes()).is_some()
     }
 
-    fn holds_anywhere(&self, word: &str) -> bool {
+    /// As [`SourceText::holds`], in the whole file.
+    pub fn holds_anywhere(&self, word: &str) -> bool {
         let words = &self.inner.words;
         let known = words.read().unwrap_or_else(PoisonError::into_inner).get(word).copied();
         known.unwrap_or_else(|| {

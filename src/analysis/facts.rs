@@ -50,7 +50,7 @@ impl<'s> Facts<'s> {
         let place = file.0 as usize;
         self.cells[place].get_or_init(|| {
             let is_silent = || !Directives::may_be_in(&self.snapshot.files[place].text);
-            match self.forest.generated(file).is_some() && is_silent() {
+            match self.forest.is_generated(file) && is_silent() {
                 true => FileFacts { generated: true, ..FileFacts::default() },
                 false => FileFacts::of(self.forest.parsed(file)),
             }

@@ -75,23 +75,26 @@ impl<'s> Forest<'s> {
     pub fn grow(&self, files: &[FileId], progress: &Progress) {
         self.checked.get_or_init(|| files.iter().copied().collect());
         files.par_iter().for_each(|&file| {
-            if self.generated(file).is_none() {
+            if !self.is_generated(file) {
                 self.parsed(file);
             }
             progress.done.fetch_add(1, Ordering::Relaxed);
         });
     }
 
-    /// A file that says that it is generated, so that nothing is reported of it, where its tokens show
+    /// Whether a file says that it is generated, so that nothing is reported of it, and its tokens show
     /// no fault.
-    pub fn generated(&self, file: FileId) -> Option<&Arc<LazyFile>> {
+    pub fn is_generated(&self, file: FileId) -> bool {
         let text = &self.snapshot.files[file.0 as usize].text;
-        let lazy = syntax::may_be_generated(text).then(|| self.lazy(file))?;
+        if !syntax::may_be_generated(text) {
+            return false;
+        }
+        let lazy = self.lazy(file);
         let head = lazy.head();
         let has_clauses = head.package.is_some() && head.errors.is_empty();
         let is_sound =
             has_clauses && !lazy.has_stray_text() && text.is_utf8(Span::new(0, u32::MAX));
-        (head.generated && is_sound).then_some(lazy)
+        head.generated && is_sound
     }
 
     fn lazy(&self, file: FileId) -> &Arc<LazyFile> {
@@ -144,7 +147,7 @@ impl<'s> Forest<'s> {
 impl Trees for Forest<'_> {
     fn tree(&self, file: FileId) -> Tree {
         let is_checked = self.checked.get().is_none_or(|checked| checked.contains(&file));
-        match is_checked && self.generated(file).is_none() {
+        match is_checked && !self.is_generated(file) {
             true => Tree::Whole(Arc::clone(&self.parsed(file).0)),
             false => Tree::Lazy(Arc::clone(self.lazy(file))),
         }

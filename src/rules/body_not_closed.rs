@@ -32,7 +32,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
     for held in held::all(cx, &read, cx.versions(), &is_body) {
         let function = &read.function;
-        if asks_for_header_only(function, &held) || transport::reads(cx, function, held.call) {
+        if asks_for_header_only(function, &held) {
             continue;
         }
         let lost = match held.dropped {
@@ -43,7 +43,9 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
                 held::lost(cx, &read, &held, &beside, &absent)
             }
         };
-        if let Some((first, others)) = lost.split_first() {
+        if let Some((first, others)) = lost.split_first()
+            && !transport::reads(cx, function, held.call)
+        {
             let mut finding = left_open(cx, function, &held, first, others);
             if held::ends_with_context(cx, function, &held)
                 || carries_request(&read, &held)

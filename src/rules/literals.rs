@@ -4,7 +4,6 @@ use crate::catalog::{Callback, Called};
 use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, Type, TypeDecl};
 use crate::rules::FunctionCx;
-use crate::rules::scene::serves_tests;
 use crate::summary::{Act, At, BodyId, Function, Read, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtKind, Symbol};
 
@@ -98,24 +97,11 @@ pub fn calls_of_value(
     }
     let ty = function.info.type_of(literal);
     let index = cx.index();
-    let mut calls = Vec::new();
-    for func in &index.package(cx.func.package).funcs {
-        if serves_tests(index, func.id) {
-            continue;
-        }
-        let (file, info) = (index.file_of(func.id), index.body(func.id));
-        for node in file.descendants(Node::Decl(func.decl)) {
-            let Node::Expr(call) = node else { continue };
-            if !matches!(file.expr(call).kind, ExprKind::Call { .. }) {
-                continue;
-            }
-            let Callee::Value(value) = *info.callee(call) else { continue };
-            if index.underlying(info.type_of(value)).identical(ty) != Some(false) {
-                calls.push((func.id, call));
-            }
-        }
-    }
-    Some(calls)
+    let uses = cx.package.uses();
+    let may_be = |&&(func, _, value): &&(FuncId, ExprId, ExprId)| {
+        index.underlying(index.body(func).type_of(value)).identical(ty) != Some(false)
+    };
+    Some(uses.of_values.iter().filter(may_be).map(|&(func, call, _)| (func, call)).collect())
 }
 
 /// Whether an expression, a function, comes to nobody outside of the package.

@@ -27,6 +27,8 @@ pub struct Uses {
     pub named: FxHashMap<FuncId, Vec<(FuncId, ExprId)>>,
     /// By function its calls by name, those in tests left out.
     pub calls: FxHashMap<FuncId, Vec<(FuncId, ExprId)>>,
+    /// The calls of function values, with the value, those in tests left out.
+    pub of_values: Vec<(FuncId, ExprId, ExprId)>,
 }
 
 type OfPackages<T> = FxHashMap<PackageId, Arc<T>>;

@@ -73,7 +73,7 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         if literal.is_some_and(|literal| dials_for_transport(function, literal)) {
             return Reach::Away;
         }
-        let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, Node::Expr(apart), own));
+        let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
         if let Some(own) = of_signature(cx, function, literal) {
             let ends = match (own.param, literal) {
                 (Some(index), None) => may_end(cx, index),
@@ -95,9 +95,7 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         body = made.body;
     }
     match of_receiver(cx, function) {
-        Some(own) if apart.is_none_or(|apart| mentions(function, Node::Expr(apart), &own)) => {
-            Reach::Own(own)
-        }
+        Some(own) if apart.is_none_or(|apart| mentions(function, apart, &own)) => Reach::Own(own),
         None if apart.is_none() => Reach::Caller,
         _ => Reach::Away,
     }
@@ -143,14 +141,14 @@ fn speaks_of_dialing(name: Symbol) -> bool {
     name.contains("Dial") || name.starts_with("dial")
 }
 
-/// Whether a node or a part of it uses the context: of what holds one, other parts may be used
+/// Whether an expression or a part of it uses the context: of what holds one, other parts may be used
 /// when it has long ended.
-fn mentions(function: &Function<'_>, node: Node, own: &Own) -> bool {
+fn mentions(function: &Function<'_>, expr: ExprId, own: &Own) -> bool {
     let is_own = |expr: ExprId| {
         matches!(function.info.resolve(expr), Def::Local(local)
             if function.info.local(*local).span == own.declared)
     };
-    function.file.descendants(node).any(|node| match node {
+    function.file.descendants(Node::Expr(expr)).any(|node| match node {
         Node::Expr(expr) => match own.from {
             From::Field => {
                 matches!(function.info.resolve(expr), Def::Field(_))

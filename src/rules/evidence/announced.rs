@@ -62,7 +62,7 @@ fn closed_at_the_end(scene: &Scene<'_>, receive: &Op) -> FxHashSet<Symbol> {
 }
 
 /// Whether a function names one of these fields.
-pub(super) fn names(scene: &Scene<'_>, fields: &FxHashSet<Symbol>) -> bool {
+fn names(scene: &Scene<'_>, fields: &FxHashSet<Symbol>) -> bool {
     scene.nodes.iter().any(|&node| match node {
         Node::Expr(expr) => {
             scene.selector(expr).is_some_and(|(_, name)| fields.contains(&name.name))
@@ -71,8 +71,26 @@ pub(super) fn names(scene: &Scene<'_>, fields: &FxHashSet<Symbol>) -> bool {
     })
 }
 
+/// Whether a send may come again and again from who has no word of the end: a method sends to a field, all
+/// that receive are methods of its type, and neither it nor who calls it names one of these fields.
+pub(super) fn is_missed<'o>(
+    groups: &Groups<'_>,
+    send: &Op,
+    mut receives: impl Iterator<Item = &'o Op>,
+    fields: &FxHashSet<Symbol>,
+) -> bool {
+    let scene = &groups.scenes[send.scene];
+    let owner = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
+    let of_one = |receive: &Op| {
+        owner(&groups.scenes[receive.scene]).is_some_and(|of| Some(of) == owner(scene))
+    };
+    scene.selector(send.channel).is_some()
+        && receives.all(of_one)
+        && !is_known(groups, send, fields)
+}
+
 /// Whether a function that sends names one of these fields, or one that calls it does.
-pub(super) fn is_known(groups: &Groups<'_>, send: &Op, fields: &FxHashSet<Symbol>) -> bool {
+fn is_known(groups: &Groups<'_>, send: &Op, fields: &FxHashSet<Symbol>) -> bool {
     let scene = &groups.scenes[send.scene];
     names(scene, fields)
         || groups

@@ -56,19 +56,11 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let says_end = !ends.is_empty();
     let exits: Vec<Exits> =
         receives.iter().map(|op| gives_up(groups, group, op, says_end)).collect::<Option<_>>()?;
-    // A method may be called again and again by who has no word of the end.
-    let is_told = |op: &Op| {
-        let scene = &groups.scenes[op.scene];
-        let owner = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
-        let of_one = |receive: &&Op| {
-            owner(&groups.scenes[receive.scene]).is_some_and(|of| Some(of) == owner(scene))
-        };
+    let misses_end = |op: &Op| {
         says_end
             && op.select.is_none()
             && op.literal.is_none()
-            && scene.selector(op.channel).is_some()
-            && receives.iter().all(of_one)
-            && !announced::is_known(groups, op, &ends)
+            && announced::is_missed(groups, op, receives.iter().copied(), &ends)
     };
     // A receiver beside others takes all room only if more is sent than its loop turns.
     let in_loop = |op: &Op| {
@@ -81,7 +73,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         op.act == Act::Send
             && (op.select.is_none() || waits_with_caller(groups, op))
             && receives.iter().all(|receive| !receive.same_body(op))
-            && (in_loop(op) || is_told(op))
+            && (in_loop(op) || misses_end(op))
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)

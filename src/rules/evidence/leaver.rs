@@ -191,15 +191,8 @@ impl<'g, 'a> Left<'g, 'a> {
     /// Whether a send may come as often as it takes to fill the room of the channel, by who does not look whether
     /// a receiver is left.
     fn may_fill(&self, send: &Op) -> bool {
-        let scene = &self.groups.scenes[send.scene];
-        let owner = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
-        let of_one = |(receive, _): &(&Op, Arm)| {
-            let receiver = &self.groups.scenes[receive.scene];
-            owner(receiver).is_some() && owner(receiver) == owner(scene)
-        };
-        self.receives.iter().all(of_one)
-            && scene.selector(send.channel).is_some()
-            && !announced::is_known(self.groups, send, &self.announced)
+        let receives = self.receives.iter().map(|&(receive, _)| receive);
+        announced::is_missed(self.groups, send, receives, &self.announced)
     }
 
     /// Whether a receiver leaves only by a context that nobody in the run ends, or is run again when it has

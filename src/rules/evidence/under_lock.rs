@@ -344,14 +344,13 @@ fn check_counters<'a>(
             let Some(cfg) = scene.graph(literal) else { continue };
             let Some(at) = cfg.step_of_expr(call) else { continue };
             for lock in held_at(scene, locks, literal, &cfg, at) {
+                let wait = CounterWait { scene, locks, counter, lock: &lock };
                 let started = || {
                     let open =
                         || outside_tests(package, &[".Go("]).filter_map(Scene::new).collect();
-                    let starters = starters.get_or_insert_with(open);
-                    started_with_lock(starters, scene, locks, counter, &lock)
+                    wait.started_with_lock(starters.get_or_insert_with(open))
                 };
-                let needs = done_after_lock(scenes, scene, locks, counter, &lock);
-                if let Some((who, needs)) = needs.or_else(started) {
+                if let Some((who, needs)) = wait.done_after_lock(scenes).or_else(started) {
                     let what = format!("`{}`", scene.text(call));
                     let span = scene.span(node);
                     findings.push(tell(scene, scene, span, &lock, &what, &who, needs));
@@ -409,51 +408,83 @@ fn counted(scene: &Scene<'_>, call: ExprId, wanted: Object) -> Option<ExprId> {
     scene.args(call).get(place as usize).map(|&given| scene.file.unparen(given))
 }
 
-/// The expressions of all functions but the one that waits.
-fn elsewhere<'s, 'a>(
-    scenes: &'s [Scene<'a>],
-    waiter: &Scene<'_>,
-) -> impl Iterator<Item = (&'s Scene<'a>, ExprId)> {
-    let waiting = waiter.cx.func;
-    let others = scenes.iter().filter(move |scene| scene.cx.func != waiting);
-    let exprs = |scene: &'s Scene<'a>| {
-        scene.nodes.iter().filter_map(move |&node| match node {
-            Node::Expr(expr) => Some((scene, expr)),
-            _ => None,
-        })
-    };
-    others.flat_map(exprs)
+/// `Wait` of a counter under a lock.
+struct CounterWait<'w, 'a> {
+    /// The function that waits.
+    scene: &'w Scene<'a>,
+    locks: &'w Locks,
+    /// What it waits for.
+    counter: Object,
+    /// What it holds there.
+    lock: &'w Taken,
 }
 
-/// Who takes the lock in a goroutine that the counter has started, and that it waits for: its name, and where.
-fn started_with_lock(
-    scenes: &[Scene<'_>],
-    waiter: &Scene<'_>,
-    locks: &Locks,
-    wanted: Object,
-    lock: &Taken,
-) -> Option<(String, Location)> {
-    elsewhere(scenes, waiter).find_map(|(scene, call)| {
-        let given = run_by(scene, counted(scene, call, wanted)?);
-        let apart = |func: FuncId| func == waiter.cx.func;
-        let needed = Wanted { locks, lock, depth: 0, apart: &apart };
-        let takes = |scene: &Scene<'_>, cfg: &Cfg| {
-            cfg.steps().find_map(|step| taken_at(scene, cfg.step(step), &needed))
+impl CounterWait<'_, '_> {
+    /// The expressions of all functions but the one that waits.
+    fn elsewhere<'s, 'a>(
+        &self,
+        scenes: &'s [Scene<'a>],
+    ) -> impl Iterator<Item = (&'s Scene<'a>, ExprId)> {
+        let waiting = self.scene.cx.func;
+        let others = scenes.iter().filter(move |scene| scene.cx.func != waiting);
+        let exprs = |scene: &'s Scene<'a>| {
+            scene.nodes.iter().filter_map(move |&node| match node {
+                Node::Expr(expr) => Some((scene, expr)),
+                _ => None,
+            })
         };
-        match scene.file.expr(given).kind {
-            ExprKind::FuncLit(_) => {
-                let needs = takes(scene, &*scene.graph(Some(given))?)?;
-                Some((format!("the goroutine that `{}` starts", scene.name.name), needs))
+        others.flat_map(exprs)
+    }
+
+    /// Who takes the lock in a goroutine that the counter has started, and that it waits for: its name, and where.
+    fn started_with_lock(&self, scenes: &[Scene<'_>]) -> Option<(String, Location)> {
+        self.elsewhere(scenes).find_map(|(scene, call)| {
+            let given = run_by(scene, counted(scene, call, self.counter)?);
+            let apart = |func: FuncId| func == self.scene.cx.func;
+            let needed = Wanted { locks: self.locks, lock: self.lock, depth: 0, apart: &apart };
+            let takes = |scene: &Scene<'_>, cfg: &Cfg| {
+                cfg.steps().find_map(|step| taken_at(scene, cfg.step(step), &needed))
+            };
+            match scene.file.expr(given).kind {
+                ExprKind::FuncLit(_) => {
+                    let needs = takes(scene, &*scene.graph(Some(given))?)?;
+                    Some((format!("the goroutine that `{}` starts", scene.name.name), needs))
+                }
+                _ => {
+                    let Def::Method(func, _) = *scene.info.resolve(given) else { return None };
+                    let body = (func.package == scene.cx.func.package)
+                        .then(|| Scene::new(FunctionCx { func, ..scene.cx }))??;
+                    let needs = takes(&body, &*body.graph(None)?)?;
+                    Some((format!("`{}`", body.name.name), needs))
+                }
             }
-            _ => {
-                let Def::Method(func, _) = *scene.info.resolve(given) else { return None };
-                let body = (func.package == scene.cx.func.package)
-                    .then(|| Scene::new(FunctionCx { func, ..scene.cx }))??;
-                let needs = takes(&body, &*body.graph(None)?)?;
-                Some((format!("`{}`", body.name.name), needs))
+        })
+    }
+
+    /// Who counts down only after it has taken the lock: its name, and where.
+    fn done_after_lock(&self, scenes: &[Scene<'_>]) -> Option<(String, Location)> {
+        self.elsewhere(scenes).find_map(|(scene, call)| {
+            if counter(scene, call, "Done")? != self.counter {
+                return None;
             }
-        }
-    })
+            let literal = scene.literal_around(Node::Expr(call));
+            let cfg = scene.graph(literal)?;
+            let done = scene.step_of(&cfg, Node::Expr(call))?;
+            // Who runs the waiting function itself has an understanding with it.
+            let apart = |func: FuncId| counts_up(scenes, func, self.counter);
+            let needed = Wanted { locks: self.locks, lock: self.lock, depth: 0, apart: &apart };
+            // Who is not counted yet is not waited for.
+            let counted = scene.nodes.iter().filter_map(|&node| match node {
+                Node::Expr(call) if counter(scene, call, "Add") == Some(self.counter) => {
+                    cfg.step_of_expr(call)
+                }
+                _ => None,
+            });
+            let counted: Vec<StepId> = counted.collect();
+            let needs = locked_before(scene, &cfg, done, &needed, &counted)?;
+            Some((format!("`{}`", scene.name.name), needs))
+        })
+    }
 }
 
 /// The function that is run where one is given: itself, or what a function of the package makes of it that
@@ -480,37 +511,6 @@ fn counts_up(scenes: &[Scene<'_>], func: FuncId, wanted: Object) -> bool {
             Node::Expr(call) => counter(scene, call, "Add") == Some(wanted),
             _ => false,
         })
-    })
-}
-
-/// Who counts down only after it has taken the lock: its name, and where.
-fn done_after_lock(
-    scenes: &[Scene<'_>],
-    waiter: &Scene<'_>,
-    locks: &Locks,
-    wanted: Object,
-    lock: &Taken,
-) -> Option<(String, Location)> {
-    elsewhere(scenes, waiter).find_map(|(scene, call)| {
-        if counter(scene, call, "Done")? != wanted {
-            return None;
-        }
-        let literal = scene.literal_around(Node::Expr(call));
-        let cfg = scene.graph(literal)?;
-        let done = scene.step_of(&cfg, Node::Expr(call))?;
-        // Who runs the waiting function itself has an understanding with it.
-        let apart = |func: FuncId| counts_up(scenes, func, wanted);
-        let needed = Wanted { locks, lock, depth: 0, apart: &apart };
-        // Who is not counted yet is not waited for.
-        let counted = scene.nodes.iter().filter_map(|&node| match node {
-            Node::Expr(call) if counter(scene, call, "Add") == Some(wanted) => {
-                cfg.step_of_expr(call)
-            }
-            _ => None,
-        });
-        let counted: Vec<StepId> = counted.collect();
-        let needs = locked_before(scene, &cfg, done, &needed, &counted)?;
-        Some((format!("`{}`", scene.name.name), needs))
     })
 }
 
