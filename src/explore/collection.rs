@@ -17,6 +17,7 @@ impl Machine<'_> {
         site: Site,
     ) -> Result<Value, Stop> {
         let kind = self.program.types.underlying(ty).clone();
+        let size = self.number(state, size);
         let size = match kind {
             Type::Map(..) => 0,
             _ if self.is_integer(size) => self.integer(state, size, COUNTS)?,

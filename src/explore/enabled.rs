@@ -207,13 +207,15 @@ impl Machine<'_> {
         let id = match channel {
             Value::Nil => return Vec::new(),
             Value::Ref(id) => id,
+            _ if !send && self.has_ended(state, channel) => return vec![way(Way::Closed)],
             _ => return vec![way(Way::External)],
         };
         let Object::Channel(object) = state.heap.get(id) else {
             return vec![way(Way::External)];
         };
         if state.heap.is_external(id) {
-            return vec![way(Way::External)];
+            let is_closed = !send && object.of_context && object.closed;
+            return vec![way(if is_closed { Way::Closed } else { Way::External })];
         }
         let mut steps = Vec::new();
         if !send {

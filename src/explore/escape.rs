@@ -1,10 +1,13 @@
 //! Escape: what code that is not explored can reach may be changed, sent on, closed and cancelled
 //! at any time, so it can never be the reason for a finding.
 
+use std::rc::Rc;
+
 use crate::explore::machine::Machine;
 use crate::explore::object::{Clock, Object};
 use crate::explore::state::State;
 use crate::explore::value::{ObjectId, Term, Value};
+use crate::program::code::NameId;
 use crate::program::types::{Type, TypeId};
 
 impl Machine<'_> {
@@ -127,7 +130,52 @@ impl Machine<'_> {
             _ => false,
         };
         if state.facts.iter().any(|&(term, _)| about(term)) {
-            std::rc::Rc::make_mut(&mut state.facts).retain(|&(term, _)| !about(term));
+            Rc::make_mut(&mut state.facts).retain(|&(term, _)| !about(term));
+        }
+    }
+
+    /// What was decided about one member of an unknown holds no more once something is stored there.
+    pub(super) fn forget_member(&mut self, state: &mut State, of: Value, name: NameId) {
+        if !of.is_unknown() {
+            return;
+        }
+        let member = Value::Term(self.terms.intern(Term::Member(of, name)));
+        let about = |term| self.terms.holds(Value::Term(term), member);
+        if state.facts.iter().any(|&(term, _)| about(term)) {
+            Rc::make_mut(&mut state.facts).retain(|&(term, _)| !about(term));
+        }
+    }
+
+    /// The context that the channel belongs to, if it does to one, is done, and stays so.
+    pub(super) fn end(&mut self, state: &mut State, channel: Value) {
+        match channel {
+            Value::Term(term)
+                if matches!(self.terms.get(term), Term::Done(_)) && state.fact(term).is_none() =>
+            {
+                Rc::make_mut(&mut state.facts).push((term, Value::Bool(true)));
+            }
+            Value::Ref(of) if is_of_context(state, of) => {
+                let is_its = |&id: &ObjectId| match *state.heap.get(id) {
+                    Object::Context { done, .. } => done == of,
+                    _ => false,
+                };
+                let context = state.heap.ids().find(is_its);
+                if let Some(context) = context {
+                    self.cancel(state, context, None);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the context that the channel belongs to is known to be done.
+    pub(super) fn has_ended(&self, state: &State, channel: Value) -> bool {
+        match channel {
+            Value::Term(term) => {
+                matches!(self.terms.get(term), Term::Done(_)) && state.fact(term).is_some()
+            }
+            Value::Ref(id) => matches!(state.heap.get(id), Object::Channel(c) if c.closed),
+            _ => false,
         }
     }
 
@@ -187,4 +235,8 @@ impl Machine<'_> {
 
 fn is_channel(state: &State, id: ObjectId) -> bool {
     matches!(state.heap.get(id), Object::Channel(_))
+}
+
+fn is_of_context(state: &State, channel: ObjectId) -> bool {
+    matches!(state.heap.get(channel), Object::Channel(channel) if channel.of_context)
 }

@@ -30,7 +30,7 @@ impl Machine<'_> {
     fn initial_global(&mut self, state: &mut State, id: GlobalId) -> Value {
         let global = self.program.global(id);
         let ty = global.ty;
-        if !self.closed || state.opened {
+        if !self.closed || state.opened || global.prepared {
             return self.symbolic(state, ty);
         }
         let Some((func, at)) = global.init else { return self.zero(state, ty, false) };

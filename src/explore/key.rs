@@ -183,6 +183,7 @@ impl Walk<'_> {
                     Term::Not(_) => 17,
                     Term::Binary(op, ..) => 18 | (op as u64) << 8,
                     Term::IsType(_, ty) => 19 | u64::from(ty.0) << 8,
+                    Term::Done(_) => 20,
                 });
                 // Depth is bounded when terms are made.
                 for operand in term.operands().into_iter().flatten() {

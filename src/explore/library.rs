@@ -7,10 +7,13 @@ use crate::explore::object::{Channel, Clock, Finish, Object, OnceState};
 use crate::explore::process::{AtomicOp, Deferred, Operation, Process};
 use crate::explore::state::State;
 use crate::explore::step::goexit;
-use crate::explore::value::{ObjectId, Value};
+use crate::explore::value::{ObjectId, Term, Value};
 use crate::program::code::{ExternalId, NameId};
 use crate::program::library::{Intrinsic, LibType};
 use crate::program::types::{Type, TypeId};
+
+/// How many processors there are: two goroutines that wait for each other show what more of them would.
+const PROCESSORS: i64 = 2;
 
 /// A method of a library type, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +171,7 @@ impl Machine<'_> {
                 return Ok(());
             }
             (&Object::Context { done, .. }, Known::Err) => {
-                let ended = matches!(state.heap.get(done), Object::Channel(c) if c.closed);
+                let ended = self.has_ended(state, Value::Ref(done));
                 let error =
                     if ended { state.non_nil(TypeId::ERROR) } else { state.unknown(TypeId::ERROR) };
                 self.deliver(state, process, vec![error], want);
@@ -330,10 +333,25 @@ impl Machine<'_> {
                 Some(Ok(()))
             }
             Known::Context if testing || lib == Some(LibType::Request) => {
-                let context = self.program.types.find(&Type::Lib(LibType::Context));
-                let value = self.external_context(state, context);
+                let value = Value::Ref(self.context_of_others(state));
                 self.deliver(state, process, vec![value], call.want);
                 Some(Ok(()))
+            }
+            Known::Done if call.args.is_empty() && call.want == 1 => {
+                let done = match self.terms.keeps(&[call.callee]) {
+                    true => Value::Term(self.terms.intern(Term::Done(call.callee))),
+                    false => state.unknown(TypeId::UNKNOWN),
+                };
+                self.deliver(state, process, vec![done], call.want);
+                Some(Ok(()))
+            }
+            Known::Err if call.args.is_empty() && call.want == 1 => {
+                let done = Value::Term(self.terms.intern(Term::Done(call.callee)));
+                self.has_ended(state, done).then(|| {
+                    let error = state.non_nil(TypeId::ERROR);
+                    self.deliver(state, process, vec![error], call.want);
+                    Ok(())
+                })
             }
             known @ (Known::Parallel | Known::Tell) => {
                 // What follows in a subtest runs when the function around it has returned.
@@ -355,13 +373,6 @@ impl Machine<'_> {
             Type::Lib(lib) => Some(*lib),
             _ => None,
         }
-    }
-
-    /// A context that other code made and may end.
-    fn external_context(&mut self, state: &mut State, _ty: TypeId) -> Value {
-        let done = crate::explore::symbolic::external_channel();
-        let done = state.add_external(Object::Channel(done));
-        Value::Ref(state.add_external(Object::Context { parent: None, done }))
     }
 
     /// A function of another package.
@@ -409,6 +420,7 @@ impl Machine<'_> {
                 }
                 Vec::new()
             }
+            Intrinsic::Processors => vec![Value::Int(PROCESSORS)],
             Intrinsic::NewError => vec![state.non_nil(TypeId::PLAIN_ERROR)],
             Intrinsic::WrapError => vec![match arg(0) {
                 open @ (Value::Nil | Value::Unknown(_) | Value::Term(_)) => open,

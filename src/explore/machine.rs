@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 
 use crate::explore::code::Code;
 use crate::explore::library::Known;
+use crate::explore::object::Object;
 use crate::explore::process::{
     Decision, Frame, Mode, OPERANDS, Operation, Pending, Process, Unwinding,
 };
@@ -154,14 +155,25 @@ impl<'p> Machine<'p> {
     /// what they were given escapes if they could change it. False if there is none.
     fn abandon(&mut self, state: &mut State, process: &mut Process) -> Result<bool, Stop> {
         let relevant = |frame: &Rc<Frame>| {
-            let traits = self.program.func(frame.func).traits;
+            let func = self.program.func(frame.func);
+            let traits = func.traits;
+            // What ranges over a channel receives from it, which no instruction says where the type is not
+            // written.
+            let has_channel = |value: &Value| {
+                value.object().is_some_and(|id| {
+                    let is_channel = matches!(state.heap.get(id), Object::Channel(_));
+                    is_channel && !state.heap.is_external(id)
+                })
+            };
+            let ranges = || frame.values.iter().take(func.vars.len()).any(has_channel);
             // What a library does when the function that it called has returned.
             let finishes = frame.defers.iter().any(|deferred| {
-                deferred.callee.object().is_some_and(|id| {
-                    matches!(state.heap.get(id), crate::explore::object::Object::Finish(..))
-                })
+                deferred
+                    .callee
+                    .object()
+                    .is_some_and(|id| matches!(state.heap.get(id), Object::Finish(..)))
             });
-            traits.synchronises || frame.deferred || finishes
+            traits.synchronises || frame.deferred || finishes || ranges()
         };
         let keep = process.frames.iter().rposition(relevant).map_or(0, |at| at + 1);
         if keep == 0 || keep == process.frames.len() {
@@ -232,8 +244,8 @@ impl<'p> Machine<'p> {
             let func = match value {
                 Value::Func(func) => Some(func),
                 _ => value.object().and_then(|id| match state.heap.get(id) {
-                    crate::explore::object::Object::Closure { func, .. } => Some(*func),
-                    crate::explore::object::Object::Method { func, .. } => Some(*func),
+                    Object::Closure { func, .. } => Some(*func),
+                    Object::Method { func, .. } => Some(*func),
                     _ => None,
                 }),
             };
@@ -310,7 +322,7 @@ impl<'p> Machine<'p> {
     pub(super) fn through_cell(&self, state: &State, value: Value) -> Value {
         match value {
             Value::Ref(id) => match state.heap.get(id) {
-                crate::explore::object::Object::Cell(inner) => *inner,
+                Object::Cell(inner) => *inner,
                 _ => value,
             },
             _ => value,

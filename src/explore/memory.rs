@@ -294,6 +294,7 @@ impl Machine<'_> {
         value: Value,
     ) -> Result<(), Stop> {
         let Some(id) = self.owner(state, base, name, 0)? else {
+            self.forget_member(state, base, name);
             self.escape(state, value);
             return Ok(());
         };

@@ -103,10 +103,7 @@ impl Machine<'_> {
                 Value::Struct(state.add_external(Object::Struct { ty, fields: Vec::new() }))
             }
             Type::Chan(..) => Value::Ref(state.add_external(Object::Channel(external_channel()))),
-            Type::Lib(LibType::Context) => {
-                let done = state.add_external(Object::Channel(external_channel()));
-                Value::Ref(state.add_external(Object::Context { parent: None, done }))
-            }
+            Type::Lib(LibType::Context) => Value::Ref(self.context_of_others(state)),
             Type::Lib(lib) => match sync_object(*lib) {
                 Some(Object::Atomic(_)) => {
                     let value = state.unknown(TypeId::UNKNOWN);
@@ -118,6 +115,13 @@ impl Machine<'_> {
             },
             _ => state.unknown(ty),
         }
+    }
+
+    /// A context that other code made and may end.
+    pub(super) fn context_of_others(&mut self, state: &mut State) -> ObjectId {
+        let done = Channel { of_context: true, ..external_channel() };
+        let done = state.add_external(Object::Channel(done));
+        state.add_external(Object::Context { parent: None, done })
     }
 
     /// An unknown that is the same each time that it is asked for with the same term.

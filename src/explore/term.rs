@@ -53,6 +53,17 @@ impl Terms {
         }
     }
 
+    /// Whether `value` is `part`, or says something about it.
+    pub fn holds(&self, value: Value, part: Value) -> bool {
+        value == part
+            || match value {
+                Value::Term(term) => {
+                    self.get(term).operands().into_iter().flatten().any(|v| self.holds(v, part))
+                }
+                _ => false,
+            }
+    }
+
     /// `value` with the unknown `id` replaced by `by`.
     pub fn replace(&mut self, value: Value, id: u32, by: Value) -> Value {
         match value {

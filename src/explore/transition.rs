@@ -125,6 +125,7 @@ impl Machine<'_> {
                 self.sent(state, index, case);
             }
             (Way::External, None) => {
+                self.end(state, channel);
                 let value = state.unknown(TypeId::UNKNOWN);
                 let ok = state.unknown(TypeId::BOOL);
                 state.is_unlikely(ok);
@@ -135,6 +136,7 @@ impl Machine<'_> {
                 self.received(state, index, case, nothing, Value::Bool(false));
             }
             (Way::Clock, None) => {
+                self.end(state, channel);
                 if let Some(id) = channel.object()
                     && let Object::Channel(channel) = state.heap.get_mut(id)
                     && channel.clock == Clock::Once

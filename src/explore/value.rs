@@ -63,6 +63,8 @@ pub(super) enum Term {
     Binary(crate::program::code::Operator, Value, Value),
     /// Whether the dynamic type is this one.
     IsType(Value, TypeId),
+    /// The channel that the method `Done` of an unknown gives. It is closed if the term holds.
+    Done(Value),
 }
 
 impl Value {
@@ -90,9 +92,11 @@ impl Term {
     /// The operands that are values.
     pub fn operands(self) -> [Option<Value>; 2] {
         match self {
-            Term::Len(a) | Term::Member(a, _) | Term::Not(a) | Term::IsType(a, _) => {
-                [Some(a), None]
-            }
+            Term::Len(a)
+            | Term::Member(a, _)
+            | Term::Not(a)
+            | Term::IsType(a, _)
+            | Term::Done(a) => [Some(a), None],
             Term::Element(a, b) | Term::Binary(_, a, b) => [Some(a), Some(b)],
         }
     }
@@ -106,6 +110,7 @@ impl Term {
             Term::Not(a) => Term::Not(change(a)),
             Term::Binary(op, a, b) => Term::Binary(op, change(a), change(b)),
             Term::IsType(a, ty) => Term::IsType(change(a), ty),
+            Term::Done(a) => Term::Done(change(a)),
         }
     }
 }

@@ -555,6 +555,8 @@ pub struct Global {
     pub init: Option<(FuncId, u8)>,
     /// Whether its address is taken.
     pub boxed: bool,
+    /// Whether a function that runs before all others (`init`, `TestMain`) has to do with it.
+    pub prepared: bool,
     /// Where it is declared.
     pub file: FileId,
     /// Its name in the declaration.
@@ -564,7 +566,7 @@ pub struct Global {
 impl Global {
     /// Whether the two are the same but for their places.
     pub fn is_same(&self, other: &Global) -> bool {
-        let all = |it: &Global| (it.name, it.ty, it.init, it.boxed);
+        let all = |it: &Global| (it.name, it.ty, it.init, it.boxed, it.prepared);
         all(self) == all(other)
     }
 }

@@ -241,6 +241,7 @@ impl<'a> Compiler<'a> {
                         ty,
                         init: None,
                         boxed: false,
+                        prepared: false,
                         file: source.id,
                         span: name.span,
                     });
@@ -410,6 +411,14 @@ impl<'a> Compiler<'a> {
             make_hole(&mut func);
         }
         through_cells(&mut func);
+        let outermost = self.frames.first().map_or(&func.name, |outermost| &outermost.func.name);
+        if matches!(outermost.as_str(), "init" | "TestMain") {
+            for op in &func.code {
+                if let Op::Global(id) | Op::StoreGlobal(id) | Op::AddressOfGlobal(id) = *op {
+                    self.out.globals[id.0 as usize].prepared = true;
+                }
+            }
+        }
         self.out.funcs[frame.id.0 as usize] = func;
     }
 

@@ -103,8 +103,9 @@ fn transfer(program: &Program, op: Op, live: &mut SlotSet) {
 /// Fills in what each function does, itself and through those that it may call.
 fn traits(program: &mut Program) {
     let mut calls: Vec<Vec<FuncId>> = Vec::with_capacity(program.funcs.len());
+    let channels = channel_fields(program);
     for id in 0..program.funcs.len() {
-        let own = own_traits(program, &program.funcs[id]);
+        let own = own_traits(program, &program.funcs[id], &channels);
         calls.push(callees(program, &program.funcs[id]));
         program.funcs[id].traits = own;
     }
@@ -251,7 +252,40 @@ fn unnamed_callees(program: &Program, func: &Func) -> Vec<FuncId> {
     callees
 }
 
-fn own_traits(program: &Program, func: &Func) -> Traits {
+/// The names of the fields that are channels.
+fn channel_fields(program: &Program) -> FxHashSet<NameId> {
+    let structs = program.types.all().filter_map(|ty| match ty {
+        Type::Struct(fields) => Some(fields),
+        _ => None,
+    });
+    let is_channel = |ty: TypeId| matches!(program.types.underlying(ty), Type::Chan(..));
+    structs.flatten().filter(|field| is_channel(field.ty)).map(|field| field.name).collect()
+}
+
+/// Whether a `range` that begins at `at` receives, as far as what was pushed right before tells.
+fn ranges_over_channel(
+    program: &Program,
+    func: &Func,
+    at: usize,
+    channels: &FxHashSet<NameId>,
+) -> bool {
+    let is_channel = |ty: TypeId| matches!(program.types.underlying(ty), Type::Chan(..));
+    let makes = |func: FuncId| {
+        let mut code = program.funcs[func.0 as usize].code.iter();
+        code.any(|op| matches!(*op, Op::Make(ty) if is_channel(ty)))
+    };
+    match at.checked_sub(1).map(|before| func.code[before]) {
+        Some(Op::Load(slot) | Op::LoadCell(slot)) => is_channel(func.vars[slot.0 as usize].ty),
+        Some(Op::Global(id)) => {
+            let global = program.global(id);
+            is_channel(global.ty) || global.init.is_some_and(|(init, _)| makes(init))
+        }
+        Some(Op::Member(name)) => channels.contains(&name),
+        _ => false,
+    }
+}
+
+fn own_traits(program: &Program, func: &Func, channels: &FxHashSet<NameId>) -> Traits {
     let mut traits = Traits::default();
     let mut names: FxHashMap<NameId, (bool, bool)> = FxHashMap::default();
     for (at, op) in func.code.iter().enumerate() {
@@ -272,6 +306,10 @@ fn own_traits(program: &Program, func: &Func) -> Traits {
                 traits.waits = true;
             }
             Op::Builtin(Builtin::Close) => {
+                traits.synchronises = true;
+                traits.waits = true;
+            }
+            Op::RangeStart(_) if ranges_over_channel(program, func, at, channels) => {
                 traits.synchronises = true;
                 traits.waits = true;
             }

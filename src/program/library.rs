@@ -89,6 +89,8 @@ pub enum Intrinsic {
     Yield,
     /// `runtime.Goexit`
     Goexit,
+    /// `runtime.NumCPU` and the like: more than none.
+    Processors,
     /// `sync.NewCond`
     NewCond,
     /// `sync.OnceFunc` and the like.
@@ -160,7 +162,11 @@ impl Intrinsic {
     pub fn is_harmless(self) -> bool {
         matches!(
             self,
-            Intrinsic::Pure | Intrinsic::NewError | Intrinsic::WrapError | Intrinsic::CallsString
+            Intrinsic::Pure
+                | Intrinsic::NewError
+                | Intrinsic::WrapError
+                | Intrinsic::CallsString
+                | Intrinsic::Processors
         )
     }
 }
@@ -190,6 +196,7 @@ pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
         },
         ("runtime", "Gosched") => Intrinsic::Yield,
         ("runtime", "Goexit") => Intrinsic::Goexit,
+        ("runtime", "NumCPU" | "GOMAXPROCS") => Intrinsic::Processors,
         ("sync", "NewCond") => Intrinsic::NewCond,
         ("sync", "OnceFunc" | "OnceValue" | "OnceValues") => Intrinsic::OnceFunc,
         ("golang.org/x/sync/errgroup", "WithContext") => Intrinsic::GroupWithContext,

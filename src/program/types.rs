@@ -139,6 +139,11 @@ impl Types {
         self.ids.get(ty).copied().unwrap_or(TypeId::UNKNOWN)
     }
 
+    /// All types that the program speaks of.
+    pub fn all(&self) -> impl Iterator<Item = &Type> {
+        self.types.iter()
+    }
+
     /// Announces a defined type, whose definition comes later.
     pub fn declare(&mut self, name: Symbol, alias: bool) -> NamedId {
         self.named.push(Named { name, definition: TypeId::UNKNOWN, alias });
