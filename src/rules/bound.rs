@@ -6,7 +6,9 @@ use crate::index::{Constant, Def, ObjectKind, Package};
 use crate::rules::FunctionCx;
 use crate::rules::memo::Kept;
 use crate::summary::{Function, Place, Root, facts, operand};
-use crate::syntax::{DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp};
+use crate::syntax::{
+    DeclId, DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp,
+};
 
 /// Whether a call is bound in time where it stands, or reaches no further than this machine. If
 /// `fixed`, the timeout of a client counts only if it is fixed where the client is made: one that
@@ -242,8 +244,8 @@ fn is_made_with(
     fixed: bool,
     is_field: &dyn Fn(&str) -> bool,
 ) -> bool {
-    let is_bound = |file: &File, made: ExprId| {
-        let value = file.field_of(made_by(file, made), is_field);
+    let is_bound = |file: &File, decl: DeclId, made: ExprId| {
+        let value = file.field_of(made_in(file, decl, made), is_field);
         value.is_some_and(|value| !fixed || is_plain(file, value))
     };
     let package = function.index.package(function.id.package);
@@ -253,7 +255,7 @@ fn is_made_with(
     let mut there = declarations.filter(|(_, place)| places.binary_search(place).is_ok());
     there.any(|((file, decl), _)| {
         file.descendants(Node::Decl(decl)).any(|node| {
-            kept_by(file, node).any(|(under, value)| under == name && is_bound(file, value))
+            kept_by(file, node).any(|(under, value)| under == name && is_bound(file, decl, value))
         })
     })
 }
@@ -310,6 +312,23 @@ fn made_by(file: &File, expr: ExprId) -> ExprId {
     match file.expr(file.unparen(expr)).kind {
         ExprKind::Unary { op: UnaryOp::Addr, operand } => file.unparen(operand),
         _ => file.unparen(expr),
+    }
+}
+
+/// As [`made_by`], where the expression may be a variable that the declaration defines: what that is made as.
+fn made_in(file: &File, decl: DeclId, expr: ExprId) -> ExprId {
+    let made = made_by(file, expr);
+    let ExprKind::Ident(name) = file.expr(made).kind else { return made };
+    let mut defined = file.descendants(Node::Decl(decl)).filter_map(|node| {
+        let Node::Stmt(stmt) = node else { return None };
+        let StmtKind::Define { left, right } = &file.stmt(stmt).kind else { return None };
+        let is_it =
+            |&left: &ExprId| matches!(file.expr(left).kind, ExprKind::Ident(it) if it == name);
+        right.get(left.iter().position(is_it)?).copied()
+    });
+    match (defined.next(), defined.next()) {
+        (Some(value), None) => made_by(file, value),
+        _ => made,
     }
 }
 

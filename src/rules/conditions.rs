@@ -1,12 +1,14 @@
 //! Conditions that go together: a path that has found `err != nil` does not find `err == nil`
 //! further on, unless `err` was assigned in between; one that has set `found = true` finds `found`.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, StepId, Walk};
-use crate::index::{Basic, Builtin, Callee, Def, LocalId, Type};
+use crate::index::{
+    Basic, Builtin, Callee, Def, LocalId, Object, ObjectId, ObjectKind, Type, TypeDecl,
+};
 use crate::summary::{BodyId, Definition, Function, Source};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, UnaryOp};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
 pub type Decided = Vec<(u16, bool)>;
@@ -19,6 +21,8 @@ pub struct Conditions {
     forgotten: FxHashMap<StepId, Vec<u16>>,
     /// What a step decides, by what it assigns.
     assigned: FxHashMap<StepId, Decided>,
+    /// The switches that have a case for every constant of the type of their tag.
+    exhaustive: FxHashSet<StmtId>,
     /// What may be asked again from the beginning of a block on before it is made unknown.
     asked_below: FxHashMap<BlockId, Numbers>,
 }
@@ -28,17 +32,24 @@ impl Conditions {
     pub fn new(function: &Function<'_>, body: BodyId) -> Conditions {
         let cfg = &function.body(body).cfg;
         let mut asked: Vec<(ExprId, String, bool)> = Vec::new();
+        let mut exhaustive = FxHashSet::default();
         for edge in cfg.blocks().flat_map(|block| cfg.edges_of(block)) {
             if let EdgeKind::True(condition) = edge.kind
                 && let Some((text, negated)) = key(function, condition)
             {
                 asked.push((condition, text, negated));
             }
+            if let EdgeKind::NoCase(stmt) = edge.kind
+                && is_exhaustive(function, stmt)
+            {
+                exhaustive.insert(stmt);
+            }
         }
         let mut conditions = Conditions {
             by_expr: FxHashMap::default(),
             forgotten: FxHashMap::default(),
             assigned: FxHashMap::default(),
+            exhaustive,
             asked_below: FxHashMap::default(),
         };
         let mut times: FxHashMap<&str, u32> = FxHashMap::default();
@@ -137,6 +148,7 @@ impl Conditions {
         let (condition, holds) = match edge.kind {
             EdgeKind::True(condition) => (condition, true),
             EdgeKind::False(condition) => (condition, false),
+            EdgeKind::NoCase(stmt) => return !self.exhaustive.contains(&stmt),
             _ => return true,
         };
         let Some(&(number, negated)) = self.by_expr.get(&condition) else { return true };
@@ -149,6 +161,30 @@ impl Conditions {
             }
         }
     }
+}
+
+/// Whether a `switch` names every constant that the package of its tag's type declares of that type: a value
+/// of another kind is not meant to be.
+fn is_exhaustive(function: &Function<'_>, stmt: StmtId) -> bool {
+    let (file, info, index) = (function.file, function.info, function.index);
+    let StmtKind::Switch { tag: Some(tag), cases, .. } = &file.stmt(stmt).kind else {
+        return false;
+    };
+    let Type::Named(of) = info.type_of(*tag) else { return false };
+    let TypeDecl::Global(declared) = of.decl else { return false };
+    let values = cases.iter().filter_map(|case| case.values.as_ref()).flatten();
+    let named: FxHashSet<ObjectId> = values
+        .filter_map(|&value| match *info.resolve(file.unparen(value)) {
+            Def::Global(constant) => Some(constant),
+            _ => None,
+        })
+        .collect();
+    let is_value = |object: &&Object| {
+        let is_of = |ty: Type| matches!(&ty, Type::Named(ty) if ty.decl == of.decl);
+        object.kind == ObjectKind::Const && is_of(index.object_type(object.id))
+    };
+    let mut values = index.package(declared.package).objects.iter().filter(is_value).peekable();
+    values.peek().is_some() && values.all(|value| named.contains(&value.id))
 }
 
 /// What a condition asks about one variable, and nothing else.

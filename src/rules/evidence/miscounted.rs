@@ -10,7 +10,7 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{LocalId, LocalKind, Type};
+use crate::index::{Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::{How, Run, runs};
@@ -18,7 +18,7 @@ use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
 use crate::rules::scene::{Scene, is_beside_tests};
 use crate::source::Span;
 use crate::summary::{At, BodyId, Read};
-use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// Reports the groups of the function that cannot get to zero.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -137,14 +137,29 @@ impl<'g, 'a> Group<'g, 'a> {
             let function = &self.read.function;
             let cfg = &function.body(at.body).cfg;
             let conditions = Conditions::new(function, at.body);
+            let starts_in_turn = self.starts_in_turn(at, call);
+            let (body, from) = (at.body, at.step);
             let mut walk =
-                Unused { group: self, body: at.body, from: at.step, conditions: &conditions };
+                Unused { group: self, body, from, starts_in_turn, conditions: &conditions };
             let paths = cfg.search(Start::After(at.step), Vec::new(), &mut walk);
             let Some(path) = paths.first() else { continue };
             // Where each turn waits the next one adds to nothing.
             return Some(self.tell_skipped(call, path, at));
         }
         None
+    }
+
+    /// Whether something in the innermost loop around an `Add` uses the group, and does not only count it up:
+    /// what is counted in one loop may be started in another.
+    fn starts_in_turn(&self, add: At, call: ExprId) -> bool {
+        let scene = self.scene;
+        let Some(&innermost) = loops_around(scene, Node::Expr(call)).first() else { return false };
+        let around = scene.span(Node::Stmt(innermost));
+        let cfg = &self.read.function.body(add.body).cfg;
+        let counts = |at: &At| self.adds.iter().any(|(add, _)| add == at);
+        let inside =
+            |at: &&At| at.body == add.body && around.contains(cfg.step(at.step).span(scene.file));
+        self.used.iter().filter(inside).any(|at| !counts(at))
     }
 
     /// Whether a goroutine that is there before something is counted counts it down: it is told of it in
@@ -230,7 +245,8 @@ impl<'g, 'a> Group<'g, 'a> {
                 continue;
             }
             let conditions = Conditions::new(function, body);
-            let mut walk = Undone { group: self, body, conditions: &conditions };
+            let for_each = cfg.reaches(done.step, done.step);
+            let mut walk = Undone { group: self, body, for_each, conditions: &conditions };
             let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);
             let path =
                 paths.iter().find(|path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_))));
@@ -361,6 +377,8 @@ struct Unused<'u, 'g, 'a> {
     group: &'u Group<'g, 'a>,
     body: BodyId,
     from: StepId,
+    /// Whether the loop around the `Add` uses the group, so that the next turn is too late for it.
+    starts_in_turn: bool,
     conditions: &'u Conditions,
 }
 
@@ -370,7 +388,10 @@ impl Walk for Unused<'_, '_, '_> {
     fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
         let at = At { body: self.body, step };
         let waits = self.group.waits.contains(&at);
-        if step == self.from || waits && !self.is_deferred(step) {
+        if step == self.from {
+            return if self.starts_in_turn { Passing::Found } else { Passing::Drop };
+        }
+        if waits && !self.is_deferred(step) {
             return Passing::Found;
         }
         if !waits && self.group.uses_at(at) {
@@ -455,6 +476,9 @@ impl Walk for Turn<'_, '_, '_> {
 struct Undone<'u, 'g, 'a> {
     group: &'u Group<'g, 'a>,
     body: BodyId,
+    /// Whether it counts down for each of the things that it is given, and not for itself: nothing is left
+    /// to count once it is given no more.
+    for_each: bool,
     conditions: &'u Conditions,
 }
 
@@ -472,10 +496,46 @@ impl Walk for Undone<'_, '_, '_> {
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
         let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
+        let no_more = self.for_each && self.is_given_no_more(edge);
+        (!no_more && self.conditions.edge(&mut next, edge)).then_some(next)
     }
 
     fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
         matches!(exit, Exit::Return(_))
+    }
+}
+
+impl Undone<'_, '_, '_> {
+    /// Whether the `ok` of `x, ok := <-c` does not hold.
+    fn is_given_no_more(&self, edge: &Edge) -> bool {
+        let function = &self.group.read.function;
+        let (mut condition, mut holds) = match edge.kind {
+            EdgeKind::True(condition) => (function.file.unparen(condition), true),
+            EdgeKind::False(condition) => (function.file.unparen(condition), false),
+            _ => return false,
+        };
+        if let ExprKind::Unary { op: UnaryOp::Not, operand } = function.file.expr(condition).kind {
+            (condition, holds) = (function.file.unparen(operand), !holds);
+        }
+        let Def::Local(local) = *function.info.resolve(condition) else { return false };
+        let is_received = |at: Option<At>| {
+            at.is_some_and(|at| {
+                let cfg = &function.body(at.body).cfg;
+                match cfg.step(at.step) {
+                    step @ Step::Comm(_) => step.received_from(function.file).is_some(),
+                    Step::Assign(stmt) => {
+                        let StmtKind::Define { right, .. } = &function.file.stmt(stmt).kind else {
+                            return false;
+                        };
+                        right.iter().any(|&value| {
+                            let kind = &function.file.expr(value).kind;
+                            matches!(kind, ExprKind::Unary { op: UnaryOp::Recv, .. })
+                        })
+                    }
+                    _ => false,
+                }
+            })
+        };
+        !holds && function.definitions_of(local).all(|definition| is_received(definition.at))
     }
 }
