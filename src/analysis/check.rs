@@ -133,9 +133,9 @@ impl Run<'_> {
                 Ok(answered) => {
                     for mut finding in answered {
                         // Asked of the whole run, where what was explored may come from the cache.
-                        let is_left_once =
-                            |cx| guard::run(|| stuck::is_left_once(cx, &finding)).unwrap_or(false);
-                        if everywhere && exploring.as_ref().is_some_and(is_left_once) {
+                        let is_doubtful =
+                            |cx| guard::run(|| stuck::is_doubtful(cx, &finding)).unwrap_or(false);
+                        if everywhere && exploring.as_ref().is_some_and(is_doubtful) {
                             finding.confidence = Confidence::Low;
                         }
                         let place = (finding.rule, finding.primary);

@@ -4,6 +4,7 @@
 //! was doing: one table, in `judge`, maps a stuck state to the id of a rule. `tell` makes a
 //! finding of it, with the path that leads there.
 
+mod endless;
 mod judge;
 mod once;
 mod tell;
@@ -20,11 +21,10 @@ use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
 use crate::project::PackageId;
 use crate::rules::evidence::{self, Evidence};
-use crate::rules::{Check, Rule};
-use crate::source::FileId;
+use crate::rules::scene::Scene;
+use crate::rules::{Check, FunctionCx, PackageCx, Rule, spared};
+use crate::source::{FileId, Location};
 use crate::syntax::File;
-
-pub use once::is_left_once;
 
 pub const CLOSE_MISUSE: Rule =
     with(include_str!("../../rules/close-misuse.md"), evidence::close_misuse);
@@ -234,6 +234,30 @@ impl<'a> Explorer<'a> {
         let is_same = |&func: &FuncId| past.program.runs_as(&self.program, func);
         quiet.exploration.looked_at.iter().all(is_same).then_some(quiet)
     }
+}
+
+/// Whether the whole run makes what was found by exploring doubtful: the goroutines stay, but are started once
+/// in the life of the process, or somebody leaves with a context that nobody ends, or ends what they serve.
+pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    once::is_left_once(cx, finding)
+        || endless::rests_on_endless(cx, finding)
+        || leaves_out_the_end(cx, finding)
+}
+
+/// Whether the goroutine that was found serves something, and would tell of no error that its end makes.
+fn leaves_out_the_end(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    let Some(scene) = scene_of(cx, finding.primary) else { return false };
+    let node = scene.outermost(finding.primary.span);
+    let literal = node.and_then(|node| scene.literal_around(node));
+    literal.is_some_and(|literal| spared::leaves_out_the_end(&scene, literal))
+}
+
+/// The declared function of the package around a place.
+fn scene_of<'a>(cx: &PackageCx<'a>, at: Location) -> Option<Scene<'a>> {
+    let func = cx.index.package(cx.package).funcs.iter().find(|func| {
+        func.file == at.file && cx.index.file_of(func.id).decl(func.decl).span.contains(at.span)
+    })?;
+    Scene::new(FunctionCx { package: *cx, func: func.id })
 }
 
 /// Whether a word stands in a text.

@@ -6,6 +6,7 @@
 //! that has waited for their end, that a signal of theirs has chosen, or that looks at what they
 //! wrote is no evidence.
 
+mod sparing;
 mod told;
 
 use std::cell::OnceCell;
@@ -15,7 +16,7 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::Finding;
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{Basic, Def, LocalId, LocalKind, Type};
-use crate::rules::conditions::{Conditions, Decided, Way, condition, locals_in};
+use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::ends_process;
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{
@@ -163,10 +164,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
     /// A way out, in a function with these [stores](stores_of).
     pub(super) fn way_out(&self, stores: &[StmtId]) -> Option<Path<Leaving>> {
         let looped = self.senders.iter().any(|sender| self.cfg().reaches(sender.step, sender.step));
-        if looped && self.capacity >= 2 || self.depends_on_owner() || self.is_paced() {
-            return None;
-        }
-        if self.bodies().any(|body| self.asks_parameters(body)) {
+        if looped && self.capacity >= 2 || self.may_send_no_more() {
             return None;
         }
         let conditions = Conditions::new(&self.channel.read.function, self.channel.owner);
@@ -192,83 +190,6 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         };
         let paths = self.cfg().search(Start::After(self.at.step), begun, &mut walk);
         paths.into_iter().find(|path| self.is_independent(path))
-    }
-
-    /// Whether there is room for a value, and the owner of the channel asks its senders for each by a
-    /// channel of its own, and for the next only when it has received what they said.
-    fn is_paced(&self) -> bool {
-        if self.capacity == 0 {
-            return false;
-        }
-        let (scene, cfg) = (self.channel.scene, self.cfg());
-        let is_shared = |channel: ExprId| {
-            let Some(local) = scene.local(channel) else { return false };
-            scene.info.local(local).kind == LocalKind::Var
-                && self.senders.iter().all(|sender| {
-                    let span = cfg.step(sender.step).span(scene.file);
-                    scene.uses(local).any(|usage| span.contains(scene.span(Node::Expr(usage))))
-                })
-        };
-        let asks = |step: &StepId| {
-            matches!(cfg.step(*step), Step::Send(_))
-                && cfg.step(*step).sent_on(scene.file).is_some_and(is_shared)
-        };
-        let received = |step: StepId| received_from(scene, cfg, step).is_some_and(is_shared);
-        let asked: Vec<StepId> = cfg.steps().filter(asks).collect();
-        if asked.is_empty() {
-            return false;
-        }
-        let conditions = Conditions::new(&self.channel.read.function, self.channel.owner);
-        let again = |from: StepId| {
-            let to = |step: StepId| asked.contains(&step);
-            let mut way = Way { conditions: &conditions, to: &to, settled: &received };
-            cfg.finds(Start::After(from), Vec::new(), &mut way)
-        };
-        !asked.iter().any(|&from| again(from))
-    }
-
-    /// Whether a goroutine sends only if a variable says so that the owner of the channel writes
-    /// while it runs.
-    fn depends_on_owner(&self) -> bool {
-        let function = &self.channel.read.function;
-        self.bodies().any(|body| {
-            let cfg = &function.body(body).cfg;
-            let mut asked = cfg.blocks().flat_map(|block| cfg.edges_of(block));
-            asked.any(|edge| {
-                let Some(condition) = condition(edge.kind) else { return false };
-                locals_in(function, Node::Expr(condition)).into_iter().any(|local| {
-                    function.owner(local) != Some(body)
-                        && !function
-                            .definitions_of(local)
-                            .any(|definition| definition.at.is_some_and(|at| at.body == body))
-                        && function.definitions_of(local).any(|definition| {
-                            definition.at.is_some_and(|at| {
-                                at.body == self.channel.owner
-                                    && self
-                                        .senders
-                                        .iter()
-                                        .any(|sender| self.cfg().reaches(sender.step, at.step))
-                            })
-                        })
-                })
-            })
-        })
-    }
-
-    /// Whether a literal looks at what it is given, so that one start of it may send and another
-    /// not.
-    fn asks_parameters(&self, body: BodyId) -> bool {
-        let function = &self.channel.read.function;
-        let cfg = &function.body(body).cfg;
-        cfg.blocks()
-            .flat_map(|block| cfg.edges_of(block))
-            .filter_map(|edge| condition(edge.kind))
-            .any(|condition| {
-                locals_in(function, Node::Expr(condition)).into_iter().any(|local| {
-                    function.owner(local) == Some(body)
-                        && matches!(function.info.local(local).kind, LocalKind::Param(_))
-                })
-            })
     }
 
     /// The variables that hold what was received, or its `ok`, by the place on the left.

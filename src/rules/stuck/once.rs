@@ -8,7 +8,7 @@ use crate::syntax::{File, Node, StmtKind};
 
 /// Whether what was found by exploring are goroutines that stay, started where that is done once, by who
 /// goes on.
-pub fn is_left_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+pub(super) fn is_left_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     if !only_stays(finding.rule) {
         return false;
     }

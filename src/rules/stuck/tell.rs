@@ -524,6 +524,10 @@ impl Story<'_> {
         };
         let text = text.strip_prefix("defer ").unwrap_or(&text);
         let text = text.strip_prefix("go ").unwrap_or(text);
+        // What is counted down when the function returns that it was given.
+        if let Some((counter, _)) = text.split_once(".Go(") {
+            return counter.to_owned();
+        }
         if let Some((_, subject)) = text.split_once("range ") {
             return subject.trim().to_owned();
         }

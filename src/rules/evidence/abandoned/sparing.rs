@@ -1,0 +1,140 @@
+//! Senders that may send no more once the owner of the channel leaves: they send only when it asks for it, or
+//! tell of no error that it makes itself.
+
+use crate::flow::{Start, Step, StepId};
+use crate::index::{Def, LocalKind};
+use crate::rules::conditions::{Conditions, Way, condition, locals_in};
+use crate::rules::evidence::abandoned::Abandoned;
+use crate::rules::evidence::traffic::received_from;
+use crate::rules::spared::leaves_out_the_end;
+use crate::summary::BodyId;
+use crate::syntax::{CommClause, ExprId, Node, StmtKind};
+
+impl Abandoned<'_, '_, '_> {
+    /// Whether it depends on the owner of the channel, or on what a sender was given, whether one sends.
+    pub(super) fn may_send_no_more(&self) -> bool {
+        self.depends_on_owner()
+            || self.capacity > 0 && (self.is_paced() || self.is_disarmed())
+            || self.are_ended()
+            || self.bodies().any(|body| self.asks_parameters(body))
+    }
+
+    /// Whether there is room for a value, and the owner of the channel asks its senders for each by a
+    /// channel of its own, and for the next only when it has received what they said.
+    fn is_paced(&self) -> bool {
+        let (scene, cfg) = (self.channel.scene, self.cfg());
+        let is_shared = |channel: ExprId| {
+            let Some(local) = scene.local(channel) else { return false };
+            scene.info.local(local).kind == LocalKind::Var
+                && self.senders.iter().all(|sender| {
+                    let span = cfg.step(sender.step).span(scene.file);
+                    scene.uses(local).any(|usage| span.contains(scene.span(Node::Expr(usage))))
+                })
+        };
+        let asks = |step: &StepId| {
+            matches!(cfg.step(*step), Step::Send(_))
+                && cfg.step(*step).sent_on(scene.file).is_some_and(is_shared)
+        };
+        let received = |step: StepId| received_from(scene, cfg, step).is_some_and(is_shared);
+        let asked: Vec<StepId> = cfg.steps().filter(asks).collect();
+        if asked.is_empty() {
+            return false;
+        }
+        let conditions = Conditions::new(&self.channel.read.function, self.channel.owner);
+        let again = |from: StepId| {
+            let to = |step: StepId| asked.contains(&step);
+            let mut way = Way { conditions: &conditions, to: &to, settled: &received };
+            cfg.finds(Start::After(from), Vec::new(), &mut way)
+        };
+        !asked.iter().any(|&from| again(from))
+    }
+
+    /// Whether each sender is started by a clause of a `select` that takes the channel away by which it was
+    /// reached: no second one is started before somebody gives it back.
+    fn is_disarmed(&self) -> bool {
+        let (scene, cfg) = (self.channel.scene, self.cfg());
+        let takes_away = |clause: &CommClause| {
+            let channel = clause.comm.and_then(|comm| Step::Comm(comm).received_from(scene.file));
+            let Some(armed) = channel.and_then(|channel| scene.local(channel)) else {
+                return false;
+            };
+            clause.body.iter().any(|&stmt| match &scene.file.stmt(stmt).kind {
+                StmtKind::Assign { left, right, .. } => {
+                    let nil = |&value: &ExprId| {
+                        matches!(scene.info.resolve(scene.file.unparen(value)), Def::Nil)
+                    };
+                    left.iter().any(|&left| scene.local(left) == Some(armed))
+                        && right.iter().any(nil)
+                }
+                _ => false,
+            })
+        };
+        self.senders.iter().all(|sender| {
+            let started = cfg.step(sender.step).span(scene.file);
+            scene.nodes.iter().any(|&node| match node {
+                Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+                    StmtKind::Select(clauses) => clauses
+                        .iter()
+                        .any(|clause| clause.span.contains(started) && takes_away(clause)),
+                    _ => false,
+                },
+                _ => false,
+            })
+        })
+    }
+
+    /// Whether the senders serve something that the owner of the channel ends, and tell of no error that comes
+    /// of it.
+    fn are_ended(&self) -> bool {
+        let scene = self.channel.scene;
+        self.senders.iter().all(|sender| {
+            let body =
+                sender.literal.and_then(|body| self.channel.read.function.body(body).literal);
+            body.is_some_and(|literal| leaves_out_the_end(scene, literal))
+        })
+    }
+
+    /// Whether a goroutine sends only if a variable says so that the owner of the channel writes
+    /// while it runs.
+    fn depends_on_owner(&self) -> bool {
+        let function = &self.channel.read.function;
+        self.bodies().any(|body| {
+            let cfg = &function.body(body).cfg;
+            let mut asked = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+            asked.any(|edge| {
+                let Some(condition) = condition(edge.kind) else { return false };
+                locals_in(function, Node::Expr(condition)).into_iter().any(|local| {
+                    function.owner(local) != Some(body)
+                        && !function
+                            .definitions_of(local)
+                            .any(|definition| definition.at.is_some_and(|at| at.body == body))
+                        && function.definitions_of(local).any(|definition| {
+                            definition.at.is_some_and(|at| {
+                                at.body == self.channel.owner
+                                    && self
+                                        .senders
+                                        .iter()
+                                        .any(|sender| self.cfg().reaches(sender.step, at.step))
+                            })
+                        })
+                })
+            })
+        })
+    }
+
+    /// Whether a literal looks at what it is given, so that one start of it may send and another
+    /// not.
+    fn asks_parameters(&self, body: BodyId) -> bool {
+        let function = &self.channel.read.function;
+        let cfg = &function.body(body).cfg;
+        cfg.blocks()
+            .flat_map(|block| cfg.edges_of(block))
+            .filter_map(|edge| condition(edge.kind))
+            .any(|condition| {
+                locals_in(function, Node::Expr(condition)).into_iter().any(|local| {
+                    function.owner(local) == Some(body)
+                        && matches!(function.info.local(local).kind, LocalKind::Param(_))
+                })
+            })
+    }
+}

@@ -1,0 +1,44 @@
+//! Stories that rest on the end of a context which nobody in the run ends.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::Step;
+use crate::index::LocalKind;
+use crate::rules::PackageCx;
+use crate::rules::endable::may_be_done;
+use crate::rules::stuck::scene_of;
+use crate::syntax::{Node, StmtKind};
+
+/// Whether somebody leaves, in what was found by exploring, because a context is done that the function was
+/// given and nobody in the run ends.
+pub(super) fn rests_on_endless(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    let mut left = finding.labels.iter().filter(|label| label.role == Role::Left);
+    left.any(|label| is_endless(cx, label).unwrap_or(false))
+}
+
+fn is_endless(cx: &PackageCx<'_>, label: &Label) -> Option<bool> {
+    let at = label.location;
+    let scene = scene_of(cx, at)?;
+    let clauses = scene.nodes.iter().find_map(|&node| match node {
+        Node::Stmt(stmt) if scene.span(node).start == at.span.start => {
+            match &scene.file.stmt(stmt).kind {
+                StmtKind::Select(clauses) => Some(clauses),
+                _ => None,
+            }
+        }
+        _ => None,
+    })?;
+    // The label says which of the clauses it is.
+    let taken = clauses.iter().filter_map(|clause| clause.comm).find(|&comm| {
+        let text = scene.file.source.text(scene.span(Node::Stmt(comm)));
+        label.message.contains(&format!("`{text}`"))
+    })?;
+    let channel = Step::Comm(taken).received_from(scene.file)?;
+    let (context, _) = scene.method_call(channel)?;
+    let given = scene.info.local(scene.local(context)?);
+    match given.kind {
+        LocalKind::Param(index) if given.owner.is_none() && given.ty.is_context() => {
+            Some(!may_be_done(&scene.cx, index))
+        }
+        _ => None,
+    }
+}
