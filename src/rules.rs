@@ -55,6 +55,7 @@ pub mod selection;
 mod shared_after_timeout;
 mod sharing;
 mod signal_notify_unbuffered;
+mod spared;
 mod stop_bound_too_early;
 mod stop_channel_never_closed;
 mod stream_not_drained;

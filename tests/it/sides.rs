@@ -489,3 +489,461 @@ fn a_ticker_that_only_a_goroutine_has() {
     let elsewhere = "\ttime.AfterFunc(time.Hour, func() { ticker.Stop() })\n";
     check(&[old, ("m.go", &source("", elsewhere))], &[]);
 }
+
+#[test]
+fn a_method_that_does_nothing_but_range() {
+    let source = r#"package m
+
+type printer struct{}
+
+func (p *printer) print(values ...any) {}
+
+type item struct{ kind int }
+
+func (p *printer) all(list func() []item) {
+	items := make(chan item)
+	done := make(chan struct{})
+	go func() {
+		p.dump(items)
+		close(done)
+	}()
+	for _, it := range list() {
+		items <- it
+	}
+	close(items)
+	<-done
+}
+
+func (p *printer) dump(items chan item) {
+	for it := range items {
+		if it.kind != 1 {
+			continue
+		}
+		p.print("%v", it.kind)
+	}
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("continue", "return");
+    check(&[("m.go", &other)], &["m.go:17 send-without-receiver medium"]);
+}
+
+#[test]
+fn a_context_that_has_ended() {
+    let source = r#"package m
+
+import (
+	"context"
+	"sync"
+)
+
+func All(ctx context.Context, items []int, work func(int)) {
+	free := make(chan struct{}, 2)
+	var wait sync.WaitGroup
+	for _, it := range items {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			defer func() { <-free }()
+			work(it)
+		}()
+	}
+	wait.Wait()
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("ctx.Err() != nil", "it < 0");
+    check(&[("m.go", &other)], &["m.go:22 receive-without-sender medium"]);
+}
+
+#[test]
+fn a_context_of_which_nothing_is_known_that_has_ended() {
+    let source = r#"package m
+
+import (
+	"example.com/auth"
+	"context"
+	"sync"
+)
+
+func All(from context.Context, items []int, work func(int)) {
+	ctx := auth.With(from)
+	free := make(chan struct{}, 2)
+	var wait sync.WaitGroup
+	for _, it := range items {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			defer func() { <-free }()
+			work(it)
+		}()
+	}
+	wait.Wait()
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("ctx.Err() != nil", "it < 0");
+    check(&[("m.go", &other)], &["m.go:24 receive-without-sender medium"]);
+}
+
+#[test]
+fn room_of_a_size_that_another_package_says() {
+    let source = r#"package m
+
+import (
+	"testing"
+
+	"example.com/m/sizes"
+)
+
+func put(queue chan int, it int) {
+	select {
+	case queue <- it:
+	default:
+		<-queue
+		queue <- it
+	}
+}
+
+func TestPut(t *testing.T) {
+	queue := make(chan int, sizes.Queue)
+	put(queue, 1)
+	<-queue
+}
+"#;
+    check(&[("sizes/s.go", "package sizes\n\nconst Queue = 8\n"), ("m_test.go", source)], &[]);
+    let other = source.replace("sizes.Queue)", "0)");
+    check(
+        &[("sizes/s.go", "package sizes\n\nconst Queue = 8\n"), ("m_test.go", &other)],
+        &["m_test.go:13 receive-without-sender high"],
+    );
+}
+
+#[test]
+fn a_size_that_is_stored_before_it_is_used() {
+    let source = r#"package m
+
+import (
+	"sync"
+
+	"example.com/config"
+)
+
+func All(c *config.Config, items []int, work func(int)) {
+	if c.Limit == 0 {
+		c.Limit = 5
+	}
+	free := make(chan struct{}, c.Limit)
+	var wait sync.WaitGroup
+	for _, it := range items {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			free <- struct{}{}
+			defer func() { <-free }()
+			work(it)
+		}()
+	}
+	wait.Wait()
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("c.Limit = 5", "c.Other = 5");
+    check(&[("m.go", &other)], &["m.go:19 send-without-receiver medium"]);
+}
+
+#[test]
+fn a_variable_that_an_init_function_prepares() {
+    let source = r#"package m
+
+import (
+	"testing"
+
+	"example.com/bus"
+)
+
+var events = make(chan int, 16)
+
+func init() {
+	bus.Subscribe(events)
+}
+
+func TestEvent(t *testing.T) {
+	<-events
+}
+"#;
+    check(&[("m_test.go", source)], &[]);
+    let other = source.replace("bus.Subscribe(events)", "bus.Start()");
+    check(&[("m_test.go", &other)], &["m_test.go:16 receive-without-sender high"]);
+}
+
+#[test]
+fn goroutines_that_are_counted_in_one_loop_and_started_in_another() {
+    let source = r#"package m
+
+import "sync"
+
+func All(items []int, wanted func(int) bool, work func(int)) {
+	var wait sync.WaitGroup
+	var todo []int
+	for _, it := range items {
+		if wanted(it) {
+			wait.Add(1)
+			todo = append(todo, it)
+		}
+	}
+	for _, it := range todo {
+		go func() {
+			defer wait.Done()
+			work(it)
+		}()
+	}
+	wait.Wait()
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("\t\tif wanted(it) {\n\t\t\twait.Add(1)\n\t\t\ttodo = append(todo, it)\n\t\t}\n\t}\n\tfor _, it := range todo {\n", "\t\twait.Add(1)\n\t\tif !wanted(it) {\n\t\t\tcontinue\n\t\t}\n");
+    check(&[("m.go", &other)], &["m.go:18 waitgroup-unbalanced high"]);
+}
+
+#[test]
+fn a_goroutine_that_counts_down_for_each_thing_it_is_given() {
+    let source = r#"package m
+
+import "sync"
+
+func All(items []int, work func(int) int) (sum int) {
+	results := make(chan int)
+	var wait sync.WaitGroup
+	for _, it := range items {
+		wait.Add(1)
+		go func() { results <- work(it) }()
+	}
+	go func() {
+		for {
+			result, open := <-results
+			if !open {
+				return
+			}
+			sum += result
+			wait.Done()
+		}
+	}()
+	wait.Wait()
+	close(results)
+	return sum
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("!open", "result < 0 || !open");
+    check(&[("m.go", &other)], &["m.go:22 waitgroup-unbalanced high"]);
+}
+
+#[test]
+fn a_request_of_each_kind_that_there_is() {
+    let source = r#"package m
+
+type kind int
+
+const (
+	get kind = iota
+	put
+)
+
+type request struct {
+	kind
+	answer chan int
+}
+
+type server struct {
+	requests chan request
+	value    int
+}
+
+func New() *server {
+	s := &server{requests: make(chan request)}
+	go s.serve()
+	return s
+}
+
+func (s *server) serve() {
+	for {
+		r := <-s.requests
+		switch r.kind {
+		case get:
+			r.answer <- s.value
+		case put:
+			s.value++
+			r.answer <- 0
+		}
+	}
+}
+
+func (s *server) Ask(k kind) int {
+	answer := make(chan int)
+	s.requests <- request{k, answer}
+	return <-answer
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("\tput\n)", "\tput\n\tdrop\n)");
+    check(&[("m.go", &other)], &["m.go:29 receive-without-sender medium"]);
+}
+
+#[test]
+fn a_story_that_needs_a_context_which_nobody_ends() {
+    let source = r#"package m
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"sync"
+)
+
+func Main() {
+	run(context.Background(), bufio.NewScanner(os.Stdin))
+}
+
+func run(ctx context.Context, from *bufio.Scanner) {
+	lines := make(chan string)
+	var wait sync.WaitGroup
+	wait.Add(1)
+	go func() {
+		defer wait.Done()
+		show(ctx, lines)
+	}()
+	for from.Scan() {
+		lines <- from.Text()
+	}
+	close(lines)
+	wait.Wait()
+}
+
+func show(ctx context.Context, lines chan string) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case line, open := <-lines:
+			if !open {
+				return
+			}
+			println(line)
+		}
+	}
+}
+"#;
+    check(&[("m.go", source)], &["m.go:23 send-without-receiver low"]);
+    let other = source.replace(
+        "Main() {\n\trun(context.Background(),",
+        "Main(ctx context.Context) {\n\trun(ctx,",
+    );
+    check(&[("m.go", &other)], &["m.go:23 send-without-receiver medium"]);
+}
+
+#[test]
+fn a_server_that_tells_of_no_end() {
+    let source = r#"package m
+
+import (
+	"context"
+	"net/http"
+)
+
+func Run(ctx context.Context, server *http.Server) error {
+	failed := make(chan error)
+	go func() {
+		if err := server.ListenAndServe(); err != http.ErrServerClosed {
+			failed <- err
+		}
+	}()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return server.Shutdown(context.Background())
+	}
+}
+"#;
+    check(&[("m.go", source)], &["m.go:12 send-without-receiver low"]);
+    let other = source.replace("http.ErrServerClosed", "nil");
+    check(&[("m.go", &other)], &["m.go:12 send-without-receiver medium"]);
+}
+
+#[test]
+fn a_question_that_is_asked_again_when_the_answer_has_come() {
+    let source = r#"package m
+
+import "time"
+
+func Eventually(condition func() bool, wait, every time.Duration) bool {
+	answers := make(chan bool, 1)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for tick := ticker.C; ; {
+		select {
+		case <-timer.C:
+			return false
+		case <-tick:
+			tick = nil
+			go func() { answers <- condition() }()
+		case answer := <-answers:
+			if answer {
+				return true
+			}
+			tick = ticker.C
+		}
+	}
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("tick = nil", "tick = ticker.C");
+    check(&[("m.go", &other)], &["m.go:17 send-without-receiver medium"]);
+}
+
+#[test]
+fn a_client_that_is_kept_by_a_variable() {
+    let source = r#"package m
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+type store struct{ client *http.Client }
+
+func New() *store {
+	client := http.Client{Timeout: time.Second}
+	return &store{client: &client}
+}
+
+func (s *store) Ping(ctx context.Context, url string) error {
+	response, err := s.client.Get(url)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("http.Client{Timeout: time.Second}", "http.Client{}");
+    check(&[("m.go", &other)], &["m.go:17 context-not-propagated high"]);
+}
