@@ -883,6 +883,9 @@ func Run(ctx context.Context, server *http.Server) error {
     check(&[("m.go", source)], &["m.go:12 send-without-receiver low"]);
     let other = source.replace("http.ErrServerClosed", "nil");
     check(&[("m.go", &other)], &["m.go:12 send-without-receiver medium"]);
+    let other =
+        source.replace("\tselect {", "\tif ctx.Err() != nil {\n\t\treturn nil\n\t}\n\tselect {");
+    check(&[("m.go", &other)], &["m.go:12 send-without-receiver medium"]);
 }
 
 #[test]
