@@ -567,7 +567,9 @@ impl Machine<'_> {
             for name in ["String", "Error"] {
                 let Some(name) = self.program.name_id(name) else { continue };
                 if let Ok(Member::Method(func, receiver)) = self.member(state, value, name)
-                    && self.program.func(func).traits.synchronises
+                    && let method = self.program.func(func)
+                    && method.traits.synchronises
+                    && method.params.is_empty()
                 {
                     self.deliver(state, process, Vec::new(), call.want);
                     let call = Call {
