@@ -90,6 +90,11 @@ impl<T> Arena<T> {
         self.nodes.len()
     }
 
+    /// Gives back what was reserved for more: trees are kept for the whole run.
+    pub(super) fn shrink(&mut self) {
+        self.nodes.shrink_to_fit();
+    }
+
     fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (self.first..).zip(&self.nodes)
     }

@@ -393,7 +393,10 @@ impl<'s> Lowering<'s> {
     }
 
     /// The file.
-    pub(super) fn finish(self, source: SourceText, generated: bool) -> File {
+    pub(super) fn finish(mut self, source: SourceText, generated: bool) -> File {
+        self.decls.shrink();
+        self.exprs.shrink();
+        self.stmts.shrink();
         File {
             package: self.package,
             imports: self.imports,
