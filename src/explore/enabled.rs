@@ -96,8 +96,14 @@ impl Machine<'_> {
                 }
                 _ => vec![Step::Act],
             },
-            &Operation::GroupDone(id) => match state.heap.get(id) {
-                Object::Group { context: Some(_), .. } => vec![Step::Act, Step::Fail],
+            &Operation::GroupDone(id, error) => match state.heap.get(id) {
+                Object::Group { context: Some(_), .. } => {
+                    match self.equal(state, error, Value::Nil) {
+                        Some(true) => vec![Step::Act],
+                        Some(false) => vec![Step::Fail],
+                        None => vec![Step::Act, Step::Fail],
+                    }
+                }
                 _ => vec![Step::Act],
             },
             &Operation::OnceDo(id, _) => match state.heap.get(id) {

@@ -409,7 +409,7 @@ fn tag(operation: &Operation) -> (u64, u64) {
         Operation::RUnlock(_) => (11, 0),
         Operation::Add(..) => (12, 0),
         Operation::Wait { of, .. } => (13, u64::from(of.is_some())),
-        Operation::GroupDone(_) => (14, 0),
+        Operation::GroupDone(..) => (14, 0),
         Operation::OnceDo(..) => (15, 0),
         Operation::OnceDone(_) => (16, 0),
         Operation::CondWait(_) => (17, 0),

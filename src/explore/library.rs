@@ -259,7 +259,7 @@ impl Machine<'_> {
     /// A function that a library called has returned.
     pub(super) fn finish(
         &mut self,
-        _state: &mut State,
+        state: &mut State,
         process: &mut Process,
         finish: Finish,
         id: ObjectId,
@@ -267,9 +267,19 @@ impl Machine<'_> {
         let operation = match finish {
             Finish::Once => Operation::OnceDone(id),
             Finish::WaitGroup => Operation::Add(id, Value::Int(-1)),
-            Finish::Group => Operation::GroupDone(id),
+            Finish::Group => Operation::GroupDone(id, self.first_result(state, process)),
         };
         self.wait(process, operation, 0);
+    }
+
+    /// What the function that a goroutine leaves returns first.
+    fn first_result(&self, state: &mut State, process: &Process) -> Value {
+        let result = process.frames.last().and_then(|frame| {
+            let named = self.program.func(frame.func).result_slots.first();
+            let slot = named.map(|slot| frame.values[slot.0 as usize]);
+            slot.map(|value| self.through_cell(state, value)).or(frame.results.first().copied())
+        });
+        result.unwrap_or_else(|| state.unknown(TypeId::ERROR))
     }
 
     /// A method of something unknown whose name tells what it does.

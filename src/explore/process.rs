@@ -134,7 +134,8 @@ pub(super) enum Operation {
         group: ObjectId,
         of: Option<ObjectId>,
     },
-    GroupDone(ObjectId),
+    /// A function of a group has returned this error: not nil, it cancels the group's context.
+    GroupDone(ObjectId, Value),
     OnceDo(ObjectId, Value),
     OnceDone(ObjectId),
     CondWait(ObjectId),
@@ -186,7 +187,6 @@ impl Operation {
             | Operation::RLock(id)
             | Operation::Unlock(id)
             | Operation::RUnlock(id)
-            | Operation::GroupDone(id)
             | Operation::OnceDone(id)
             | Operation::CondWait(id)
             | Operation::CondSleep(id)
@@ -194,6 +194,7 @@ impl Operation {
             | Operation::Cancel(id)
             | Operation::StopTimer(id) => visit(Value::Ref(*id)),
             Operation::Add(id, value)
+            | Operation::GroupDone(id, value)
             | Operation::OnceDo(id, value)
             | Operation::Release(id, value) => {
                 visit(Value::Ref(*id));
@@ -233,6 +234,7 @@ impl Operation {
             }
             Operation::Close(channel) => change(channel),
             Operation::Add(_, value)
+            | Operation::GroupDone(_, value)
             | Operation::OnceDo(_, value)
             | Operation::Release(_, value) => change(value),
             Operation::Acquire { weight, context, .. } => {

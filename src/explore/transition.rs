@@ -314,7 +314,7 @@ impl Machine<'_> {
                 }
                 results.push(state.unknown(TypeId::ERROR));
             }
-            Operation::GroupDone(group) => {
+            Operation::GroupDone(group, _) => {
                 if let &Object::Group { wait, context } = state.heap.get(group) {
                     self.add(state, wait, Value::Int(-1));
                     if let (Step::Fail, Some(context)) = (step, context) {

@@ -950,3 +950,37 @@ func (s *store) Ping(ctx context.Context, url string) error {
     let other = source.replace("http.Client{Timeout: time.Second}", "http.Client{}");
     check(&[("m.go", &other)], &["m.go:17 context-not-propagated high"]);
 }
+
+#[test]
+fn a_group_whose_function_fails() {
+    let source = r#"package m
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func Start(boot func() (int, error)) int {
+	g, ctx := errgroup.WithContext(context.Background())
+	infos := make(chan int, 1)
+	g.Go(func() error {
+		info, err := boot()
+		if err != nil {
+			return err
+		}
+		infos <- info
+		return nil
+	})
+	select {
+	case <-ctx.Done():
+		return 0
+	case info := <-infos:
+		return info
+	}
+}
+"#;
+    check(&[("m.go", source)], &["m.go:10 lifecycle-not-ended medium"]);
+    let other = source.replace("return err\n", "return nil\n");
+    check(&[("m.go", &other)], &["m.go:20 select-never-ready medium"]);
+}
