@@ -222,6 +222,9 @@ impl<'r, 'a> Reader<'r, 'a> {
         let Callee::Func(callee) = callee else { return None };
         let resources = self.cx.summaries.resources(*callee);
         let own = resources.into_iter().find(|own| own.result == result)?;
+        if own.is_left_out(self.file, self.info, call) {
+            return None;
+        }
         let by_context = own.stop.last().is_some_and(|last| last.as_str() == "Done()");
         let ty = match self.info.type_of(call) {
             Type::Tuple(types) => types.get(result as usize)?,

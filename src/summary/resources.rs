@@ -3,13 +3,14 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::index::{Callee, FuncId, Type, TypeDecl};
+use crate::flow::{Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::index::{BodyInfo, Callee, Def, FuncId, LocalId, LocalKind, Type, TypeDecl};
 use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::function::{At, BodyId, Function};
 use crate::summary::place::{MAX_PATH, Place, Root};
 use crate::summary::{Read, Summaries};
-use crate::syntax::{ExprId, ExprKind, Node, Symbol, UnaryOp};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, Symbol, UnaryOp};
 
 /// A result that holds a goroutine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,18 @@ pub struct Resource {
     /// The methods of the result that close that channel, send on it what says nothing but that, or
     /// call a function that is stored beside it, sorted by name; never empty.
     pub ends: Vec<Symbol>,
+    /// The parameters of the constructor without each of which, where it is nil, no goroutine is started.
+    pub asked: Vec<u32>,
+}
+
+impl Resource {
+    /// Whether a call of the constructor starts no goroutine, since it is given nil.
+    pub fn is_left_out(&self, file: &File, info: &BodyInfo, call: ExprId) -> bool {
+        let args = file.args(call);
+        self.asked
+            .iter()
+            .any(|&param| args.get(param as usize).is_some_and(|&arg| is_nil(file, info, arg)))
+    }
 }
 
 /// How many calls are followed from a function to the constructor whose result it returns.
@@ -77,6 +90,7 @@ impl<'a> Summaries<'a> {
     /// called.
     fn started_in(&self, read: &Read<'a>, made: ExprId, result: u32) -> Option<Resource> {
         let function = &read.function;
+        let mut found: Option<Resource> = None;
         for effect in &read.effects(BodyId::OWN).effects {
             let waits = matches!(effect.act, Act::Received(_) | Act::Drained);
             if effect.mode != Mode::Spawned || !effect.sure || !waits {
@@ -90,10 +104,15 @@ impl<'a> Summaries<'a> {
                 let span = function.step(effect.at).span(function.file);
                 let started = Location { file: function.file_id, span };
                 let stop = effect.place.path.to_vec();
-                return Some(Resource { result, started, stop, ends });
+                let asked = asked_before(function, effect.at);
+                match &mut found {
+                    // Of several goroutines each has a reason of its own to be left out.
+                    Some(first) => first.asked.retain(|param| asked.contains(param)),
+                    None => found = Some(Resource { result, started, stop, ends, asked }),
+                }
             }
         }
-        None
+        found
     }
 
     /// Whether the values of a channel say more than that it is over: neither nothing, yes or no, nor
@@ -118,7 +137,9 @@ impl<'a> Summaries<'a> {
     ) -> Option<Resource> {
         let Callee::Func(callee) = function.info.callee(call) else { return None };
         let inner = self.resources_within(*callee, wrappers.checked_sub(1)?, known);
-        inner.into_iter().find(|inner| inner.result == result)
+        let inner = inner.into_iter().find(|inner| inner.result == result)?;
+        (!inner.is_left_out(function.file, function.info, call))
+            .then(|| Resource { asked: Vec::new(), ..inner })
     }
 
     /// What is made here by a composite literal, if a field of it, or of a literal in it, gets
@@ -288,4 +309,68 @@ fn is_kept(read: &Read<'_>, root: Root) -> bool {
                 _ => false,
             }
     })
+}
+
+/// The parameters that have to be something other than nil on every way to a step of a function itself.
+fn asked_before(function: &Function<'_>, at: At) -> Vec<u32> {
+    let params = function.info.locals().iter().zip(0..).filter_map(|(local, number)| {
+        let LocalKind::Param(place) = local.kind else { return None };
+        let local = LocalId(number);
+        let once = function.definitions_of(local).count() == 1;
+        (once && function.info.local(local).owner.is_none()).then_some((local, place))
+    });
+    let params = params.filter(|_| at.body == BodyId::OWN);
+    let needed = params.filter(|&(param, _)| {
+        let mut walk = Nil { function, param, to: at.step };
+        !function.body(at.body).cfg.finds(Start::Entry, (), &mut walk)
+    });
+    needed.map(|(_, place)| place).collect()
+}
+
+/// A walk to a step with a parameter that is nil.
+struct Nil<'f, 'a> {
+    function: &'f Function<'a>,
+    param: LocalId,
+    to: StepId,
+}
+
+impl Walk for Nil<'_, '_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if step == self.to { Passing::Found } else { Passing::On(()) }
+    }
+
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        let (asked, holds) = match edge.kind {
+            EdgeKind::True(asked) => (asked, true),
+            EdgeKind::False(asked) => (asked, false),
+            _ => return Some(()),
+        };
+        let file = self.function.file;
+        let ExprKind::Binary { op, left, right, .. } = file.expr(file.unparen(asked)).kind else {
+            return Some(());
+        };
+        let is_param = |side: ExprId| {
+            let resolved = self.function.info.resolve(file.unparen(side));
+            matches!(resolved, Def::Local(local) if *local == self.param)
+        };
+        let compares = |one, other| is_param(one) && is_nil(file, self.function.info, other);
+        if !compares(left, right) && !compares(right, left) {
+            return Some(());
+        }
+        match op {
+            BinaryOp::Eq => holds.then_some(()),
+            BinaryOp::Ne => (!holds).then_some(()),
+            _ => Some(()),
+        }
+    }
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        false
+    }
+}
+
+fn is_nil(file: &File, info: &BodyInfo, expr: ExprId) -> bool {
+    matches!(info.resolve(file.unparen(expr)), Def::Nil)
 }

@@ -984,3 +984,29 @@ func Start(boot func() (int, error)) int {
     let other = source.replace("return err\n", "return nil\n");
     check(&[("m.go", &other)], &["m.go:20 select-never-ready medium"]);
 }
+
+#[test]
+fn a_constructor_that_is_given_nil() {
+    let source = |given: &str, starts: &str| {
+        format!(
+            "package m\n\ntype policy struct{{ max int }}\n\n\
+             type router struct {{\n\tin   chan int\n\tstop chan struct{{}}\n}}\n\n\
+             func newRouter(p *policy) *router {{\n\
+             \tr := &router{{in: make(chan int), stop: make(chan struct{{}}, 1)}}\n{starts}\treturn r\n}}\n\n\
+             func (r *router) run() {{\n\tfor {{\n\t\tselect {{\n\t\tcase <-r.in:\n\
+             \t\tcase <-r.stop:\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n\n\
+             func (r *router) close() {{\n\tselect {{\n\tcase r.stop <- struct{{}}{{}}:\n\tdefault:\n\t}}\n}}\n\n\
+             func Route(open func(string) error, name string) error {{\n\tr := newRouter({given})\n\
+             \tif err := open(name); err != nil {{\n\t\treturn err\n\t}}\n\tr.close()\n\treturn nil\n}}\n"
+        )
+    };
+    let check = |given, starts, expected: &[&str]| {
+        check(&[("m.go", &source(given, starts))], expected);
+    };
+    let asks = "\tif p != nil {\n\t\tgo r.run()\n\t}\n";
+    let leaves = "\tif nil == p {\n\t\treturn r\n\t}\n\tgo r.run()\n";
+    check("nil", asks, &[]);
+    check("nil", leaves, &[]);
+    check("&policy{}", asks, &["m.go:38 lifecycle-not-ended high"]);
+    check("nil", "\tgo r.run()\n", &["m.go:36 lifecycle-not-ended high"]);
+}
