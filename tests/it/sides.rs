@@ -1010,3 +1010,50 @@ fn a_constructor_that_is_given_nil() {
     check("&policy{}", asks, &["m.go:38 lifecycle-not-ended high"]);
     check("nil", "\tgo r.run()\n", &["m.go:36 lifecycle-not-ended high"]);
 }
+
+#[test]
+fn a_counter_that_is_waited_for_before_the_close() {
+    let source = r#"package m
+
+import (
+	"context"
+	"sync"
+)
+
+func Check(ctx context.Context, n int) int {
+	results := make(chan int, n)
+	defer close(results)
+	var wg sync.WaitGroup
+	for i := 0; i < n; i++ {
+		wg.Add(1)
+		go func(j int) {
+			defer wg.Done()
+			check(ctx, j, results)
+		}(i)
+	}
+	sum := 0
+Results:
+	for range n {
+		select {
+		case r := <-results:
+			sum += r
+		case <-ctx.Done():
+			break Results
+		}
+	}
+	wg.Wait()
+	return sum
+}
+
+func check(ctx context.Context, j int, results chan int) {
+	select {
+	case results <- j * j:
+	case <-ctx.Done():
+	}
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("break Results", "return sum");
+    let told = ["m.go:10 close-misuse medium", "m.go:33 close-misuse medium"];
+    check(&[("m.go", &other.replace("Results:\n", ""))], &told);
+}

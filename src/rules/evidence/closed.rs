@@ -108,6 +108,7 @@ fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
         || waits_for_sender(groups, group, send)
         || !is_made(groups, make, close)
         || !comes_first(groups, group, make, close)
+        || waits_for_counted(groups, send, make, close)
     {
         return None;
     }
@@ -149,6 +150,59 @@ fn waits_for_sender(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
     })
 }
 
+/// Whether each goroutine that the function starts to send is counted, and waited for whatever way leads
+/// from there to the close.
+fn waits_for_counted(groups: &Groups<'_>, send: &Op, make: &Op, close: &Op) -> bool {
+    let scene = &groups.scenes[make.scene];
+    let Some(graph) = scene.graph(make.literal).filter(|_| close.same_body(make)) else {
+        return false;
+    };
+    let Some(end) = scene.step_of(&graph, close.node) else { return false };
+    let is_deferred = |node: Node| matches!(node, Node::Expr(call) if scene.is_deferred(call));
+    let leaves = is_deferred(close.node);
+    let after = scene.span(close.node).end;
+    let waits = |counter: &str| -> Vec<StepId> {
+        let waits = scene.nodes.iter().filter_map(|&node| {
+            let Node::Expr(call) = node else { return None };
+            let (base, name) = scene.method_call(call)?;
+            // What is deferred later comes first.
+            let in_time = !is_deferred(node) || leaves && scene.span(node).start > after;
+            let waits = name.name.as_str() == "Wait" && scene.text(base) == counter && in_time;
+            waits.then(|| scene.step_of(&graph, node)).flatten()
+        });
+        waits.collect()
+    };
+    let mut calls = scene.calls(groups.scenes[send.scene].cx.func).peekable();
+    calls.peek().is_some()
+        && calls.all(|call| {
+            counted(scene, call).is_some_and(|(counter, start)| {
+                let mut walk = Until { passed: waits(&counter), end, leaves };
+                let from = scene.step_of(&graph, start);
+                from.is_some_and(|from| !graph.finds(Start::After(from), (), &mut walk))
+            })
+        })
+}
+
+/// The counter that counts the goroutine which makes a call, as it is written, and where the goroutine is started.
+fn counted(scene: &Scene<'_>, call: ExprId) -> Option<(String, Node)> {
+    let literal = scene.literal_around(Node::Expr(call))?;
+    let of_counter = |call: ExprId, method: &str| {
+        let (base, name) = scene.method_call(call)?;
+        let is_counter = scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup");
+        (is_counter && name.name.as_str() == method).then(|| scene.text(base))
+    };
+    if let Some(start) = scene.given_to(literal) {
+        return Some((of_counter(start, "Go")?, Node::Expr(start)));
+    }
+    let start = scene.go_around(literal)?;
+    let counter = scene.nodes.iter().find_map(|&node| {
+        let Node::Expr(done) = node else { return None };
+        let own = scene.literal_around(node) == Some(literal) && scene.is_deferred(done);
+        own.then(|| of_counter(done, "Done")).flatten()
+    });
+    Some((counter?, Node::Stmt(start)))
+}
+
 /// Whether a send that panics may be caught: its function recovers, or it is part of a literal that
 /// another function calls, which may.
 pub(super) fn may_recover(groups: &Groups<'_>, send: &Op) -> bool {
@@ -174,23 +228,6 @@ fn is_made(groups: &Groups<'_>, make: &Op, close: &Op) -> bool {
 
 /// Whether the close can come before the answer.
 pub(super) fn comes_first(groups: &Groups<'_>, group: &Group, make: &Op, close: &Op) -> bool {
-    struct Unanswered {
-        receives: Vec<StepId>,
-        close: StepId,
-    }
-    impl Walk for Unanswered {
-        type State = ();
-        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-            match step {
-                step if step == self.close => Passing::Found,
-                step if self.receives.contains(&step) => Passing::Drop,
-                _ => Passing::On(()),
-            }
-        }
-        fn exit(&mut self, (): &(), _: Exit) -> bool {
-            false
-        }
-    }
     let scene = &groups.scenes[make.scene];
     if !close.same_body(make) {
         return false;
@@ -199,8 +236,31 @@ pub(super) fn comes_first(groups: &Groups<'_>, group: &Group, make: &Op, close: 
     let step = |op: &Op| scene.step_of(&graph, op.node);
     let (Some(from), Some(close)) = (step(make), step(close)) else { return false };
     let receives = group.ops.iter().filter(|op| op.act == Act::Receive && op.same_body(make));
-    let mut walk = Unanswered { receives: receives.filter_map(step).collect(), close };
+    let mut walk = Until { passed: receives.filter_map(step).collect(), end: close, leaves: false };
     graph.finds(Start::After(from), (), &mut walk)
+}
+
+/// A walk to a step, or out of the function, past none of some others.
+struct Until {
+    passed: Vec<StepId>,
+    end: StepId,
+    leaves: bool,
+}
+
+impl Walk for Until {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        match step {
+            step if step == self.end => Passing::Found,
+            step if self.passed.contains(&step) => Passing::Drop,
+            _ => Passing::On(()),
+        }
+    }
+
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        self.leaves && !matches!(exit, Exit::Never(_))
+    }
 }
 
 /// A goroutine that nobody waits for sends.
