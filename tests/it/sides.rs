@@ -1057,3 +1057,59 @@ func check(ctx context.Context, j int, results chan int) {
     let told = ["m.go:10 close-misuse medium", "m.go:33 close-misuse medium"];
     check(&[("m.go", &other.replace("Results:\n", ""))], &told);
 }
+
+#[test]
+fn an_answer_that_is_asked_for_by_a_send() {
+    let source = r#"package m
+
+import "context"
+
+type driver struct {
+	req chan chan struct{}
+	ctx context.Context
+}
+
+func (d *driver) loop() {
+	for {
+		select {
+		case answer := <-d.req:
+			answer <- struct{}{}
+		case <-d.ctx.Done():
+			return
+		}
+	}
+}
+
+func (d *driver) Look(ctx context.Context, lookup func(chan struct{}) (int, error)) (int, error) {
+	wait := make(chan struct{})
+	select {
+	case d.req <- wait:
+		n, err := lookup(nil)
+		<-wait
+		return n, err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = r#"
+func (d *driver) Look(ctx context.Context) error {
+	wait := make(chan struct{})
+	err := d.send(ctx, wait)
+	<-wait
+	return err
+}
+
+func (d *driver) send(ctx context.Context, wait chan struct{}) error {
+	select {
+	case d.req <- wait:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+"#;
+    let (before, _) = source.split_once("\nfunc (d *driver) Look").expect("it is there");
+    check(&[("m.go", &format!("{before}{other}"))], &["m.go:24 receive-without-sender medium"]);
+}

@@ -3,7 +3,8 @@
 //! Evidence: the channel is made for this one request; whoever sends on it or closes it does so in
 //! other functions, when the answer comes; a call between the `make` and the receive gives an error
 //! that the function returns, after the receive; and nothing on the way to the receive has asked
-//! whether there was one.
+//! whether there was one. Where the channel itself has been sent to who answers, no other call is the
+//! request.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
@@ -41,6 +42,9 @@ fn check_wait(groups: &Groups<'_>, group: &Group, wait: &Op) -> Option<Finding> 
     let made = scene.step_of(cfg, make.node)?;
     let waits = scene.step_of(cfg, wait.node)?;
     let request = request(scene, &read, body, made, waits)?;
+    if is_asked_for(scene, cfg, make, waits) && !is_given(scene, make, request.call) {
+        return None;
+    }
     Some(tell(scene, &read.function, make, wait, &request))
 }
 
@@ -58,6 +62,38 @@ fn is_answered_elsewhere(groups: &Groups<'_>, group: &Group, wait: &Op) -> bool 
             let other = groups.scenes[op.scene].cx.func;
             op.act != Act::Notify && op.scene != wait.scene && scene.starts(other).next().is_none()
         })
+}
+
+/// The variable that holds the new channel, and what is made of it.
+fn holders(scene: &Scene<'_>, make: &Op) -> Vec<LocalId> {
+    let targets = |node: Node| {
+        let around = scene.around(node).find(|node| matches!(node, Node::Stmt(_)));
+        let targets =
+            around.and_then(|around| scene.assignment(around)).map(|(targets, _)| targets);
+        targets.unwrap_or_default().into_iter().flatten().collect::<Vec<LocalId>>()
+    };
+    let mut holders = targets(make.node);
+    for at in 0..holders.len() {
+        holders.extend(scene.uses(holders[at]).flat_map(|used| targets(Node::Expr(used))));
+    }
+    holders
+}
+
+/// Whether the channel has been sent to who answers, whatever way has led to the receive: no call asks for
+/// the answer then that is not given the channel.
+fn is_asked_for(scene: &Scene<'_>, cfg: &Cfg, make: &Op, waits: StepId) -> bool {
+    let holders = holders(scene, make);
+    scene.nodes.iter().any(|&node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::Send { value, .. } = scene.file.stmt(stmt).kind else { return false };
+        holders.iter().any(|&holder| scene.mentions(Node::Expr(value), holder))
+            && scene.step_of(cfg, node).is_some_and(|step| cfg.dominates(step, waits))
+    })
+}
+
+/// Whether a call is given the channel, or what holds it.
+fn is_given(scene: &Scene<'_>, make: &Op, call: ExprId) -> bool {
+    holders(scene, make).iter().any(|&holder| scene.mentions(Node::Expr(call), holder))
 }
 
 /// The call whose error is returned after the receive and not looked at before.
