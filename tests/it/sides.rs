@@ -1113,3 +1113,32 @@ func (d *driver) send(ctx context.Context, wait chan struct{}) error {
     let (before, _) = source.split_once("\nfunc (d *driver) Look").expect("it is there");
     check(&[("m.go", &format!("{before}{other}"))], &["m.go:24 receive-without-sender medium"]);
 }
+
+#[test]
+fn a_callee_that_gives_the_lock_of_its_caller_back_first() {
+    let orders = |before: &str, after: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype inode struct {{\n\tdata sync.Mutex\n\tmaps sync.Mutex\n\
+             \tsize int\n}}\n\n\
+             func (i *inode) update(n int) {{\n\ti.data.Lock()\n\ti.updateAndUnlock(n)\n}}\n\n\
+             func (i *inode) updateAndUnlock(n int) {{\n\ti.size = n\n\t{before}\n\
+             \ti.maps.Lock()\n\ti.maps.Unlock()\n\t{after}\n}}\n\n\
+             func (i *inode) evict() {{\n\ti.maps.Lock()\n\tdefer i.maps.Unlock()\n\
+             \ti.data.Lock()\n\tdefer i.data.Unlock()\n\ti.size = 0\n}}\n"
+        )
+    };
+    check(&[("m.go", &orders("i.data.Unlock()", "println()"))], &[]);
+    check(&[("m.go", &orders("println()", "i.data.Unlock()"))], &["m.go:13 lock-order medium"]);
+    let again = |start: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype cluster struct {{\n\tmu     sync.Mutex\n\
+             \tasleep chan struct{{}}\n}}\n\n\
+             func (c *cluster) try(f func()) {{\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tc.tryOne(f)\n}}\n\n\
+             func (c *cluster) tryOne(f func()) {{\n\tc.start(f)\n\t<-c.asleep\n\tc.begin()\n}}\n\n\
+             func (c *cluster) start(f func()) {{\n\t{start}\n\tgo f()\n}}\n\n\
+             func (c *cluster) begin() {{ c.mu.Lock() }}\n"
+        )
+    };
+    check(&[("m.go", &again("c.mu.Unlock()"))], &[]);
+    check(&[("m.go", &again("println()"))], &["m.go:13 double-lock medium"]);
+}

@@ -111,30 +111,36 @@ fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
         return Vec::new();
     };
     let mut found = Vec::new();
-    let mut add = |call: ExprId, literal: Option<ExprId>, callee, seconds: &[Lock]| {
-        let Some(cfg) = scene.graph(literal).filter(|_| !seconds.is_empty()) else { return };
-        let Some(at) = cfg.step_of_expr(call) else { return };
-        let held = held_at(scene, locks, literal, &cfg, at);
-        let firsts: Vec<Lock> =
-            held.iter().filter_map(|taken| reached(scene, &read, *taken)).collect();
-        for second in seconds {
-            let others = firsts.iter().filter(|first| first.taken.object != second.taken.object);
-            found.extend(others.map(|first| {
-                Order {
-                    func,
-                    first: first.clone(),
-                    second: second.clone(),
-                    at: scene.cx.location(scene.span(Node::Expr(call))),
-                    callee,
-                    beside: held
-                        .iter()
-                        .copied()
-                        .filter(|taken| taken.object != first.taken.object)
-                        .collect(),
-                }
-            }));
-        }
-    };
+    let mut add =
+        |call: ExprId, literal: Option<ExprId>, callee: Option<FuncId>, seconds: &[Lock]| {
+            let Some(cfg) = scene.graph(literal).filter(|_| !seconds.is_empty()) else { return };
+            let Some(at) = cfg.step_of_expr(call) else { return };
+            let held = held_at(scene, locks, literal, &cfg, at);
+            let firsts: Vec<Lock> =
+                held.iter().filter_map(|taken| reached(scene, &read, *taken)).collect();
+            for second in seconds {
+                let given = |first: &&Lock| {
+                    callee.is_some_and(|callee| gives_before(cx, callee, first, second))
+                };
+                let others = firsts
+                    .iter()
+                    .filter(|first| first.taken.object != second.taken.object && !given(first));
+                found.extend(others.map(|first| {
+                    Order {
+                        func,
+                        first: first.clone(),
+                        second: second.clone(),
+                        at: scene.cx.location(scene.span(Node::Expr(call))),
+                        callee,
+                        beside: held
+                            .iter()
+                            .copied()
+                            .filter(|taken| taken.object != first.taken.object)
+                            .collect(),
+                    }
+                }));
+            }
+        };
     for taken in own {
         let second: Vec<Lock> = reached(scene, &read, *taken).into_iter().collect();
         add(taken.call, taken.literal, None, &second);
@@ -175,6 +181,14 @@ fn of_callee(
         Some(Lock { taken: *taken, owner: owner.clone(), name })
     });
     own.collect()
+}
+
+/// Whether a method may give back what its caller holds before it takes another lock.
+fn gives_before(cx: &Cx<'_, '_>, callee: FuncId, held: &Lock, takes: &Lock) -> bool {
+    let Some(scene) = cx.scene_of(callee) else { return false };
+    let Some(cfg) = scene.graph(None) else { return false };
+    let at = cfg.step_of_expr(takes.taken.call);
+    at.is_some_and(|at| cx.locks.given_before(scene, &cfg, held.taken.object, at))
 }
 
 /// What an expression is, if the function was given it.

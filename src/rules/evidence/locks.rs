@@ -9,7 +9,7 @@ use crate::index::{Callee, Def, FuncId, QualifiedName, Type};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
-use crate::syntax::{ExprId, Node, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 /// The functions of a package that have to do with locks or counters.
 pub(super) struct Locking<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Locking<'a> {
 impl<'a> Locking<'a> {
     /// Reads a package.
     pub fn of(package: &PackageCx<'a>) -> Locking<'a> {
-        let funcs = outside_tests(package, &["Lock()", ".Wait()", ".Done()"]);
+        let funcs = outside_tests(package, &["Lock()", "Unlock()", ".Wait()", ".Done()"]);
         let scenes: Vec<Scene<'a>> = funcs.filter_map(Scene::new).collect();
         let locks = package.memo.locks(|| Locks::of(&scenes));
         Locking { scenes, locks }
@@ -39,6 +39,8 @@ pub(super) enum Object {
 pub(in crate::rules) struct Locks {
     /// By function.
     pub(super) taken: FxHashMap<FuncId, Vec<Taken>>,
+    /// What a function gives back that it never takes: a lock of its caller.
+    given: FxHashMap<FuncId, Vec<Object>>,
     /// Whom a function calls that has to do with locks.
     pub(super) calls: FxHashMap<FuncId, Vec<Called>>,
     /// Whom one calls that has not, as far as somebody asked.
@@ -66,6 +68,7 @@ pub(super) const MAX_CALLS: u32 = 2;
 impl Locks {
     fn of(scenes: &[Scene<'_>]) -> Locks {
         let mut taken_by: FxHashMap<FuncId, Vec<Taken>> = FxHashMap::default();
+        let mut given: FxHashMap<FuncId, Vec<Object>> = FxHashMap::default();
         let mut calls: FxHashMap<FuncId, Vec<Called>> = FxHashMap::default();
         for scene in scenes {
             let func = scene.cx.func;
@@ -74,6 +77,12 @@ impl Locks {
                 _ => None,
             });
             let all: Vec<Taken> = all.collect();
+            let own =
+                |object| all.iter().any(|taken| taken.literal.is_none() && taken.object == object);
+            let back: Vec<Object> = given_back(scene).filter(|&object| !own(object)).collect();
+            if !back.is_empty() {
+                given.insert(func, back);
+            }
             if !all.is_empty() {
                 taken_by.insert(func, all);
             }
@@ -82,7 +91,60 @@ impl Locks {
                 calls.insert(func, called);
             }
         }
-        Locks { taken: taken_by, calls, others: Mutex::default() }
+        Locks { taken: taken_by, given, calls, others: Mutex::default() }
+    }
+
+    /// Whether a function may give back a lock of its caller, itself or in what it calls, and has it no
+    /// more when it returns.
+    pub(super) fn gives_callers(
+        &self,
+        package: &PackageCx<'_>,
+        func: FuncId,
+        object: Object,
+        depth: u32,
+    ) -> bool {
+        let holds = |objects: &Vec<Object>| objects.contains(&object);
+        // Most often nobody does.
+        if !self.given.values().any(holds) {
+            return false;
+        }
+        let takes = |all: &Vec<Taken>| {
+            all.iter().any(|taken| taken.literal.is_none() && taken.object == object)
+        };
+        self.given.get(&func).is_some_and(holds)
+            || depth > 0
+                && !self.taken.get(&func).is_some_and(takes)
+                && self.calls_of(package, func).iter().any(|&(callee, literal, _)| {
+                    literal.is_none()
+                        && callee != func
+                        && self.gives_callers(package, callee, object, depth - 1)
+                })
+    }
+
+    /// Whether a step of a function calls one that may give back a lock of its caller.
+    pub(super) fn given_by_callee(&self, scene: &Scene<'_>, call: ExprId, object: Object) -> bool {
+        matches!(scene.info.callee(call), Callee::Func(callee)
+            if scene.go_of(call).is_none()
+                && *callee != scene.cx.func
+                && self.gives_callers(&scene.cx.package, *callee, object, MAX_CALLS))
+    }
+
+    /// Whether a lock of the caller may have been given back when a step of the function itself is reached.
+    pub(super) fn given_before(
+        &self,
+        scene: &Scene<'_>,
+        cfg: &Cfg,
+        object: Object,
+        at: StepId,
+    ) -> bool {
+        scene.nodes.iter().any(|&node| {
+            let Node::Expr(call) = node else { return false };
+            let ExprKind::Call { .. } = scene.file.expr(call).kind else { return false };
+            (unlocked(scene, call) == Some(object) || self.given_by_callee(scene, call, object))
+                && scene.literal_around(node).is_none()
+                && !scene.is_deferred(call)
+                && cfg.step_of_expr(call).is_some_and(|step| cfg.reaches(step, at))
+        })
     }
 
     /// Whom a function of the package calls.
@@ -124,6 +186,20 @@ impl Locks {
             .filter(|(callee, literal, _)| *callee != func && literal.is_none())
             .find_map(|(callee, _, _)| self.takes(package, *callee, object, reads, depth))
     }
+}
+
+/// The locks that a function gives back itself.
+fn given_back(scene: &Scene<'_>) -> impl Iterator<Item = Object> {
+    scene.nodes.iter().filter_map(|&node| match node {
+        Node::Expr(call) if scene.literal_around(node).is_none() => unlocked(scene, call),
+        _ => None,
+    })
+}
+
+/// What a call unlocks, if that is known.
+fn unlocked(scene: &Scene<'_>, call: ExprId) -> Option<Object> {
+    let (base, name) = scene.method_call(call)?;
+    matches!(name.name.as_str(), "Unlock" | "RUnlock").then(|| object(scene, base))?
 }
 
 /// The functions that a function calls and waits for.
@@ -240,7 +316,7 @@ pub(super) fn held_at(
         .collect();
     let kept = |(step, taken): &&(StepId, Taken)| {
         cfg.dominates(*step, at)
-            && is_held(scene, cfg, taken.object, &[*step], Start::After(*step), at)
+            && is_held(scene, locks, cfg, taken.object, &[*step], Start::After(*step), at)
     };
     let mut held: Vec<Taken> = own.iter().filter(kept).map(|(_, taken)| *taken).collect();
     // Latest first: it is the one that is held where the lock comes from several values.
@@ -251,7 +327,7 @@ pub(super) fn held_at(
         let again: Vec<StepId> = own.iter().filter(alike).map(|(step, _)| *step).collect();
         if !known
             && cfg.reaches(*step, at)
-            && is_held(scene, cfg, taken.object, &again, Start::Entry, at)
+            && is_held(scene, locks, cfg, taken.object, &again, Start::Entry, at)
         {
             held.push(*taken);
         }
@@ -262,6 +338,7 @@ pub(super) fn held_at(
 /// Whether a lock is held at a step, whatever way leads there from the start; these steps take it.
 fn is_held(
     scene: &Scene<'_>,
+    locks: &Locks,
     cfg: &Cfg,
     lock: Object,
     takes: &[StepId],
@@ -291,7 +368,7 @@ fn is_held(
         .steps()
         .filter(|&step| {
             let Step::Call(call) = cfg.step(step) else { return false };
-            gives_back(scene, call, lock)
+            gives_back(scene, call, lock) || locks.given_by_callee(scene, call, lock)
         })
         .collect();
     let from_take = matches!(start, Start::After(_));

@@ -81,6 +81,7 @@ fn check_through<'a>(
         }
         if runs_in_turn(through, call)
             && !may_give_back(through, first.lock.object)
+            && !gives_before(through, locks, call, &first)
             && let Some(holder) = held_by_all(package, scenes, locks, through, &first)
             && waits(locks, &holder.lock, &first.lock)
         {
@@ -89,6 +90,13 @@ fn check_through<'a>(
             findings.extend(tell(package, &holder, through.cx.func, &first));
         }
     }
+}
+
+/// Whether a method may have given back the lock of its caller when it makes a call.
+fn gives_before(scene: &Scene<'_>, locks: &Locks, call: ExprId, first: &First) -> bool {
+    let Some(cfg) = scene.graph(None) else { return false };
+    let at = cfg.step_of_expr(call);
+    at.is_some_and(|at| locks.given_before(scene, &cfg, first.lock.object, at))
 }
 
 /// Whether who holds a lock may wait for it when it takes it again.

@@ -104,13 +104,28 @@ impl<'p, 'a> Firsts<'p, 'a> {
             let variable = root_variable(scene, base)??;
             let owner = Owner::of(scene, variable)?;
             let once = read.function.definitions_of(variable).count() == 1;
-            if !once || gives_back_before(scene, cfg, taken, step) {
+            if !once
+                || gives_back_before(scene, cfg, taken, step)
+                || self.calls_giver(scene, cfg, taken, step)
+            {
                 return None;
             }
             let asked = asked_before(scene, &read.function, cfg, step, variable)?;
             let path = fields(scene, base);
             let (by, calls) = (scene.cx.func, Vec::new());
             Some(First { lock: *taken, owner, path, asked, by, calls })
+        })
+    }
+
+    /// Whether a function may call one before that gives back what it takes: it is called with the lock held.
+    fn calls_giver(&self, scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) -> bool {
+        scene.nodes.iter().any(|&node| {
+            let Node::Expr(call) = node else { return false };
+            runs_in_turn(scene, call)
+                && self.locks.given_by_callee(scene, call, taken.object)
+                && cfg.step_of_expr(call).is_some_and(|gives| {
+                    reaches_without(cfg, &|step| step == gives, &|step| step == lock)
+                })
         })
     }
 
@@ -131,7 +146,11 @@ impl<'p, 'a> Firsts<'p, 'a> {
             let owner = Owner::of(scene, variable)?;
             let step = cfg.step_of_expr(call)?;
             let once = read.function.definitions_of(variable).count() == 1;
-            if !once || !first.asked.is_empty() || may_give_back(scene, first.lock.object) {
+            if !once
+                || !first.asked.is_empty()
+                || may_give_back(scene, first.lock.object)
+                || self.locks.given_before(scene, cfg, first.lock.object, step)
+            {
                 return None;
             }
             let asked = asked_before(scene, &read.function, cfg, step, variable)?;
