@@ -1142,3 +1142,20 @@ fn a_callee_that_gives_the_lock_of_its_caller_back_first() {
     check(&[("m.go", &again("c.mu.Unlock()"))], &[]);
     check(&[("m.go", &again("println()"))], &["m.go:13 double-lock medium"]);
 }
+
+#[test]
+fn room_for_each_element_that_is_sent() {
+    let source = |room: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype batch struct {{\n\tmu   sync.RWMutex\n\tkeys []int\n\
+             \twork chan int\n}}\n\n\
+             func (b *batch) Reset(n int) {{\n\tb.mu.Lock()\n\tdefer b.mu.Unlock()\n\
+             \twork := make(chan int, {room})\n\tfor _, k := range b.keys {{\n\t\twork <- k\n\t}}\n\
+             \tb.work = work\n}}\n\n\
+             func (b *batch) Fetch() int {{\n\tb.mu.RLock()\n\tdefer b.mu.RUnlock()\n\treturn <-b.work\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("len(b.keys)"))], &[]);
+    let told = ["m.go:16 lock-held-while-blocked medium", "m.go:16 send-without-receiver low"];
+    check(&[("m.go", &source("n"))], &told);
+}

@@ -5,14 +5,15 @@
 //! receivers of the channel in their loops, all who send or close before they do, or a goroutine
 //! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
 //! that it calls. Room of a constant size counts as taken where several may call the function that
-//! sends, and it asks for nothing that it keeps account of.
+//! sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for each
+//! element of `x` suffices.
 
 use rustc_hash::FxHashSet;
 
 use crate::catalog::{Base, Blocking, Callback, Called, Place, Wait};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
-use crate::index::{Callee, Def, FuncId};
+use crate::index::{Builtin, Callee, Def, FuncId};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::locks::{
     Locking, Locks, MAX_CALLS, Object, Taken, held_at, locked, may_give_back, object, taken,
@@ -103,6 +104,7 @@ fn check_group<'a>(
     let senders = with(&[Act::Send, Act::Close]);
     for wait in group.ops.iter().filter(|op| op.select.is_none()) {
         let (others, who) = match wait.act {
+            Act::Send if has_room_for_all(groups, group, wait) => continue,
             Act::Send if !constant || may_fill(groups, wait, &receivers) => {
                 (&receivers, "its receiver")
             }
@@ -158,6 +160,53 @@ fn check_group<'a>(
             break;
         }
     }
+}
+
+/// Whether a send fills room that the function itself has just made for it, in a variable that it alone has: it is the
+/// only one, and is made once for each element of what the room was counted by.
+fn has_room_for_all(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
+    let scene = &groups.scenes[send.scene];
+    let Some(make) = group.ops.iter().find(|op| {
+        let targets = scene.parent(op.node).and_then(|around| scene.assignment(around));
+        matches!(op.act, Act::Make(_))
+            && op.same_body(send)
+            && scene.local(send.channel).is_some()
+            && targets.is_some_and(|(targets, _)| targets.contains(&scene.local(send.channel)))
+    }) else {
+        return false;
+    };
+    let Node::Expr(made) = make.node else { return false };
+    let [_, room] = scene.args(made) else { return false };
+    let counted = match scene.info.callee(scene.file.unparen(*room)) {
+        Callee::Builtin(Builtin::Len) => scene.args(scene.file.unparen(*room)).first().copied(),
+        _ => None,
+    };
+    let Some(counted) = counted.map(|counted| scene.text(counted)) else { return false };
+    let Some(cfg) = scene.graph(send.literal) else { return false };
+    let (Some(from), Some(at)) = (scene.step_of(&cfg, make.node), scene.step_of(&cfg, send.node))
+    else {
+        return false;
+    };
+    let loops = |node: Node| {
+        let loops = scene.around(node).filter_map(|node| match node {
+            Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+                StmtKind::For { .. } => Some((stmt, None)),
+                StmtKind::Range { subject, .. } => Some((stmt, Some(subject))),
+                _ => None,
+            },
+            _ => None,
+        });
+        loops.collect::<Vec<_>>()
+    };
+    let (around, outside) = (loops(send.node), loops(make.node));
+    let others = group.ops.iter().filter(|op| op.act == Act::Send && op.same_body(send)).count();
+    let once = match around[..] {
+        [(_, Some(subject)), ref rest @ ..] => {
+            scene.text(subject) == counted && *rest == outside[..]
+        }
+        _ => false,
+    };
+    once && others == 1 && cfg.dominates(from, at)
 }
 
 /// Whether a lock and a channel are fields of the same value, as the code writes them.
