@@ -6,6 +6,7 @@ use crate::explore::object::{Channel, Clock, Object};
 use crate::explore::state::State;
 use crate::explore::symbolic::{COUNTS, shrink};
 use crate::explore::value::{Term, Value};
+use crate::program::code::Operator;
 use crate::program::types::{Type, TypeId};
 
 impl Machine<'_> {
@@ -54,7 +55,10 @@ impl Machine<'_> {
         high: Value,
     ) -> Value {
         let Value::Ref(id) = value else {
-            return if value.is_unknown() { value } else { state.unknown(self.type_of(value)) };
+            return match value.is_unknown() {
+                true => self.part_of_unknown(state, value, low, high),
+                false => state.unknown(self.type_of(value)),
+            };
         };
         let Object::Slice { element, items } = state.heap.get(id) else { return value };
         let bound = |value, otherwise: usize| match value {
@@ -75,6 +79,35 @@ impl Machine<'_> {
             state.heap.entry_mut(id).external = external;
         }
         slice
+    }
+
+    /// A part of a slice of which nothing is known: where one bound is counted from the other, its length
+    /// is known, and it is told from the whole.
+    fn part_of_unknown(
+        &mut self,
+        state: &mut State,
+        whole: Value,
+        low: Value,
+        high: Value,
+    ) -> Value {
+        let ty = self.type_of(whole);
+        let is_slice = matches!(self.program.types.underlying(ty), Type::Slice(_));
+        let length = match (low, high) {
+            (Value::Int(low), Value::Int(high)) if low <= high => Some(Value::Int(high - low)),
+            (_, Value::Term(high)) => match self.terms.get(high) {
+                Term::Binary(Operator::Add, from, by) if from == low => Some(by),
+                Term::Binary(Operator::Add, by, from) if from == low => Some(by),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(length) = length.filter(|_| is_slice) else { return whole };
+        let part = state.unknown(ty);
+        let Value::Term(term) = self.term(state, Term::Len(part), TypeId::INT) else {
+            return whole;
+        };
+        std::rc::Rc::make_mut(&mut state.facts).push((term, length));
+        part
     }
 
     pub(super) fn length(&mut self, state: &mut State, value: Value, capacity: bool) -> Value {

@@ -1159,3 +1159,33 @@ fn room_for_each_element_that_is_sent() {
     let told = ["m.go:16 lock-held-while-blocked medium", "m.go:16 send-without-receiver low"];
     check(&[("m.go", &source("n"))], &told);
 }
+
+#[test]
+fn a_part_of_a_slice_that_is_counted_before() {
+    let source = r#"package m
+
+import "sync"
+
+func pods(nodes []string, diff int32, create func(string) error) {
+	var wait sync.WaitGroup
+	start := int32(0)
+	for size := min(diff, int32(1)); diff > 0; size = min(2*size, diff) {
+		wait.Add(int(size))
+		batch := nodes[start : start+size]
+		for _, n := range batch {
+			go func(n string) {
+				defer wait.Done()
+				create(n)
+			}(n)
+		}
+		wait.Wait()
+		diff -= size
+		start += size
+	}
+}
+"#;
+    check(&[("m.go", source)], &[]);
+    let other = source.replace("range batch", "range nodes");
+    let told = ["m.go:13 waitgroup-unbalanced medium", "m.go:17 waitgroup-unbalanced medium"];
+    check(&[("m.go", &other)], &told);
+}
