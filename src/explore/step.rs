@@ -305,6 +305,12 @@ impl Machine<'_> {
                 process.frame().values.push(is);
             }
             Op::Jump(to) => frame.pc = to,
+            // Whoever is not known makes no value that its type does not name.
+            Op::Exhausted => {
+                if frame.pop().is_unknown() {
+                    return Err(Stop::End);
+                }
+            }
             Op::Branch { when, target, counter } => {
                 self.branch(state, process, when, target, counter)?;
             }

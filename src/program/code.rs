@@ -219,6 +219,9 @@ pub enum Op {
         /// The counter of the loop whose condition this is; `Slot::NONE` otherwise.
         counter: Slot,
     },
+    /// `v ->`: what is not known is none of the constants that `v` has been compared with, which are all that
+    /// its type declares; nobody makes others.
+    Exhausted,
     /// Counts an iteration of a loop.
     CountIteration(Slot),
     /// `x ->`: starts ranging; the subject goes to the slot, the position to the next slot.
@@ -340,7 +343,7 @@ impl Op {
             Op::AddressOf(_) | Op::AddressOfGlobal(_) => (0, 1),
             Op::Func(_) | Op::Closure(_) | Op::MethodExpr(_) => (0, 1),
             Op::External(_) | Op::Builtin(_) | Op::Recover => (0, 1),
-            Op::Pop | Op::Store(_) | Op::Declare(_) => (1, 0),
+            Op::Pop | Op::Exhausted | Op::Store(_) | Op::Declare(_) => (1, 0),
             Op::StoreCell(_) | Op::DeclareCell(_) | Op::StoreGlobal(_) => (1, 0),
             Op::RangeStart(_) | Op::Close | Op::Clear | Op::Panic => (1, 0),
             Op::Branch { .. } => (1, 0),

@@ -628,6 +628,7 @@ fn is_harmless(program: &Program, func: &Func, op: Op) -> bool {
         Op::Deref | Op::Not | Op::Neg | Op::Binary(_) | Op::Len | Op::Cap | Op::Slice => true,
         Op::Convert(_) | Op::IsType(_) | Op::IsNil | Op::Jump(_) | Op::Extremum { .. } => true,
         Op::Branch { counter, .. } => counter == Slot::NONE,
+        Op::Exhausted => true,
         Op::CallExternal { callee, .. } => program.external(callee).intrinsic.is_harmless(),
         _ => false,
     }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::program::code::{Constant, FuncId, GlobalId};
 use crate::program::types::NamedId;
 use crate::source::FileId;
-use crate::syntax::{self, DeclId, DeclKind, Symbol};
+use crate::syntax::{self, DeclId, DeclKind, ExprKind, Symbol};
 
 /// One file of the package.
 #[derive(Clone, Copy)]
@@ -59,6 +59,8 @@ pub(super) struct Package<'a> {
     pub items: FxHashMap<Symbol, Item>,
     imports: Vec<FxHashMap<Symbol, Symbol>>,
     pub constants: FxHashMap<Symbol, Option<Constant>>,
+    /// The constants that are declared of a type of the package.
+    pub of_types: FxHashMap<Symbol, Vec<Symbol>>,
 }
 
 impl<'a> Package<'a> {
@@ -70,6 +72,7 @@ impl<'a> Package<'a> {
             items: FxHashMap::default(),
             imports,
             constants: FxHashMap::default(),
+            of_types: FxHashMap::default(),
         }
     }
 
@@ -86,8 +89,29 @@ impl<'a> Package<'a> {
                 for (at, name) in spec.names.iter().enumerate() {
                     self.items.insert(name.name, Item::Const(number as u32, decl, at as u32));
                 }
+                if let Some(ty) = declared_type(source.file, spec) {
+                    let names = spec.names.iter().map(|name| name.name);
+                    self.of_types.entry(ty).or_default().extend(names);
+                }
             }
         }
+    }
+
+    /// The type of the package that a constant is declared of.
+    pub fn type_of_constant(&self, name: Symbol) -> Option<Symbol> {
+        let &Item::Const(file, decl, _) = self.items.get(&name)? else { return None };
+        let tree = self.files[file as usize].file;
+        let DeclKind::Const(spec) = &tree.decl(decl).kind else { return None };
+        let ty = declared_type(tree, spec)?;
+        matches!(self.items.get(&ty), Some(Item::Type(_))).then_some(ty)
+    }
+}
+
+/// The name of the type that constants are declared of.
+fn declared_type(file: &syntax::File, spec: &syntax::ConstSpec) -> Option<Symbol> {
+    match file.expr(spec.ty?).kind {
+        ExprKind::Ident(name) => Some(name),
+        _ => None,
     }
 }
 

@@ -1189,3 +1189,25 @@ func pods(nodes []string, diff int32, create func(string) error) {
     let told = ["m.go:13 waitgroup-unbalanced medium", "m.go:17 waitgroup-unbalanced medium"];
     check(&[("m.go", &other)], &told);
 }
+
+#[test]
+fn a_switch_over_all_constants_of_a_type() {
+    let source = |more: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype State string\n\n\
+             const (\n\tSuccess State = \"success\"\n\tFailure State = \"fail\"\n{more})\n\n\
+             type Checker interface{{ Check() State }}\n\n\
+             func Do(checkers []Checker) int {{\n\tvar wg sync.WaitGroup\n\tvar ok, bad int\n\
+             \ttotal := len(checkers)\n\tif total == 0 {{\n\t\treturn 0\n\t}}\n\
+             \tresults := make(chan State)\n\twg.Add(1)\n\tgo func() {{\n\t\tdefer wg.Done()\n\
+             \t\tfor {{\n\t\t\tswitch <-results {{\n\t\t\tcase Success:\n\t\t\t\tok++\n\
+             \t\t\tcase Failure:\n\t\t\t\tbad++\n\t\t\t}}\n\
+             \t\t\tif total == ok+bad {{\n\t\t\t\treturn\n\t\t\t}}\n\t\t}}\n\t}}()\n\
+             \tfor _, c := range checkers {{\n\t\twg.Add(1)\n\t\tgo func() {{\n\t\t\tdefer wg.Done()\n\
+             \t\t\tresults <- c.Check()\n\t\t}}()\n\t}}\n\twg.Wait()\n\treturn bad\n}}\n"
+        )
+    };
+    check(&[("m.go", &source(""))], &[]);
+    let told = ["m.go:27 receive-without-sender medium"];
+    check(&[("m.go", &source("\tSkipped State = \"skipped\"\n"))], &told);
+}

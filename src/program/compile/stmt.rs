@@ -354,7 +354,35 @@ impl Compiler<'_> {
             }
             entries.push(jumps);
         }
+        if let Some(subject) = subject.filter(|_| self.names_all(cases)) {
+            self.emit(Op::Load(subject), span);
+            self.emit(Op::Exhausted, span);
+        }
         self.clauses(cases, entries, span, |_, _| {});
+    }
+
+    /// Whether the cases of a switch are all the constants that the package declares of one type, and there is no
+    /// default.
+    fn names_all(&mut self, cases: &[Case]) -> bool {
+        let tree = self.tree();
+        let mut named = Vec::new();
+        for case in cases {
+            let Some(values) = case.values.as_deref() else { return false };
+            for &value in values {
+                let ExprKind::Ident(name) = tree.expr(value).kind else { return false };
+                if self.lookup(name).is_some() {
+                    return false;
+                }
+                named.push(name);
+            }
+        }
+        let Some(ty) = named.first().and_then(|&name| self.package.type_of_constant(name)) else {
+            return false;
+        };
+        let of_type = &self.package.of_types[&ty];
+        named.len() > 1
+            && named.iter().all(|name| of_type.contains(name))
+            && of_type.iter().all(|name| named.contains(name) || name.as_str() == "_")
     }
 
     fn type_switch(
