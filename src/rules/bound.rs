@@ -21,8 +21,7 @@ pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixe
     is_timed(cx, function, call, blocking, fixed)
         || blocking.short
         || is_own_address(function, call)
-        || !blocking.bounded_by.is_empty()
-            && is_bounded_before(function, call, &blocking.bounded_by)
+        || function.is_bounded_before(call, &blocking.bounded_by)
         || !blocking.near.is_empty() && is_near(function, call, &blocking.near)
         || matches!(blocking.wait, Wait::Net | Wait::Http) && is_loopback(function, call)
         || blocking.wait == Wait::Sql && has_databases_within(cx)
@@ -91,24 +90,6 @@ fn is_loopback(function: &Function<'_>, call: ExprId) -> bool {
     });
     let mut texts = texts.map(|text| text.split_once("://").map_or(&**text, |(_, host)| host));
     texts.any(|text| ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host)))
-}
-
-/// Whether one of these methods is called before, on whatever: a connection has many names.
-pub fn is_bounded_before(function: &Function<'_>, call: ExprId, methods: &[Box<str>]) -> bool {
-    let file = function.file;
-    let end = file.expr(call).span.start;
-    file.descendants(Node::Decl(function.index.func(function.id).decl)).any(|node| match node {
-        Node::Expr(expr) if file.expr(expr).span.end <= end => match file.expr(expr).kind {
-            ExprKind::Call { callee, .. } => match file.expr(file.unparen(callee)).kind {
-                ExprKind::Selector { name, .. } => {
-                    methods.iter().any(|method| **method == *name.name.as_str())
-                }
-                _ => false,
-            },
-            _ => false,
-        },
-        _ => false,
-    })
 }
 
 /// Whether something stands at the place of a bound: an argument, or a field of what is given.

@@ -9,7 +9,7 @@ use crate::flow::{CallEnd, Cfg, Step, StepId};
 use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, LocalKind, Type};
 use crate::source::FileId;
 use crate::summary::reaching::{self, Definition, Reaching, Source};
-use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, StmtId, StmtKind};
+use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, Ident, Node, StmtId, StmtKind};
 
 /// A declared function with its literals. Places in it (see [`Place`](super::Place)) are named the
 /// same in all of its bodies, so that what a literal does to a captured variable needs no
@@ -190,6 +190,27 @@ impl<'a> Function<'a> {
     /// The arguments of a call; none of another expression.
     pub fn args(&self, call: ExprId) -> &'a [ExprId] {
         self.file.args(call)
+    }
+
+    /// Whether one of these methods is called above, on whatever, since a connection has many names: but for one that
+    /// takes a bound away, `SetDeadline(time.Time{})`.
+    pub fn is_bounded_before(&self, call: ExprId, methods: &[Box<str>]) -> bool {
+        let file = self.file;
+        let end = file.expr(call).span.start;
+        let mut nodes = file.descendants(Node::Decl(self.index.func(self.id).decl));
+        !methods.is_empty()
+            && nodes.any(|node| {
+                let Node::Expr(expr) = node else { return false };
+                let named =
+                    |name: Ident| methods.iter().any(|method| **method == *name.name.as_str());
+                let takes_away = |&arg: &ExprId| {
+                    matches!(&file.expr(file.unparen(arg)).kind,
+                    ExprKind::CompositeLit { elements, .. } if elements.is_empty())
+                };
+                file.expr(expr).span.end <= end
+                    && file.method_call(expr).is_some_and(|(_, name)| named(name))
+                    && !self.args(expr).iter().any(takes_away)
+            })
     }
 
     /// The context of a call `ctx.Done()`.

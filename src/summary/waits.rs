@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::catalog::{self, Blocking, Carrier, When};
 use crate::flow::Step;
-use crate::index::{Callee, Type};
+use crate::index::{Builtin, Callee, Def, Type};
 use crate::source::{Location, Span};
 use crate::summary::context;
 use crate::summary::effects::Surroundings;
-use crate::summary::function::{At, BodyFlow, Function};
+use crate::summary::function::{At, BodyFlow, BodyId, Function};
 use crate::summary::place::{Place, Places, Root};
 use crate::summary::{Summary, calls};
 use crate::syntax::{ChanDir, ExprId, ExprKind, StmtKind};
@@ -174,7 +174,9 @@ impl Finder<'_, '_> {
         let mut enders = Vec::new();
         let mut timed = false;
         for &channel in received {
-            timed |= self.is_timer(channel) || self.has_deadline(at, channel);
+            timed |= self.is_timer(channel)
+                || self.has_deadline(at, channel)
+                || self.is_of_timed(channel);
             enders.extend(self.ender(at, channel));
         }
         let cancel = if enders.is_empty() { Cancel::Nobody } else { Cancel::By(enders) };
@@ -184,6 +186,30 @@ impl Finder<'_, '_> {
     fn is_timer(&self, channel: ExprId) -> bool {
         let ty = self.function.index.underlying(self.function.info.type_of(channel));
         matches!(ty, Type::Chan(ChanDir::Recv, element) if element.is_named("time", "Time"))
+    }
+
+    /// Whether a receive waits for the end of goroutines of the function that wait for some time at most.
+    fn is_of_timed(&self, channel: ExprId) -> bool {
+        let function = self.function;
+        let local = |expr: ExprId| match function.info.resolve(function.file.unparen(expr)) {
+            Def::Local(local) => Some(*local),
+            _ => None,
+        };
+        let Some(wanted) = local(channel) else { return false };
+        let closes = |step: Step| {
+            let closed = step.call(function.file).filter(|&call| {
+                matches!(function.info.callee(call), Callee::Builtin(Builtin::Close))
+            });
+            closed.and_then(|call| function.args(call).first().copied()).and_then(local)
+                == Some(wanted)
+        };
+        let mut enders = function.bodies().filter(|&body| {
+            let cfg = &function.body(body).cfg;
+            cfg.steps().any(|step| closes(cfg.step(step)))
+        });
+        let (Some(ender), None) = (enders.next(), enders.next()) else { return false };
+        let waits = &self.done[ender.0 as usize];
+        ender != BodyId::OWN && !waits.is_empty() && waits.iter().all(|(_, wait)| wait.timed)
     }
 
     /// Whether a receive looks at the end of a context that has a deadline.
@@ -277,7 +303,8 @@ impl Finder<'_, '_> {
             ExprKind::Call { args, .. } => &args[..],
             _ => &[],
         };
-        let own_bound = blocking.timeout.is_some();
+        let own_bound = blocking.timeout.is_some()
+            || self.function.is_bounded_before(call, &blocking.bounded_by);
         match blocking.context {
             None => (Cancel::Nobody, own_bound),
             Some(Carrier::Param(index)) => match args.get(index as usize) {

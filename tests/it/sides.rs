@@ -1211,3 +1211,23 @@ fn a_switch_over_all_constants_of_a_type() {
     let told = ["m.go:27 receive-without-sender medium"];
     check(&[("m.go", &source("\tSkipped State = \"skipped\"\n"))], &told);
 }
+
+#[test]
+fn a_goroutine_that_writes_with_a_deadline() {
+    let source = |deadline: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net\"\n\t\"time\"\n)\n\n\
+             type conn struct {{\n\tc net.Conn\n\tt time.Duration\n}}\n\n\
+             func (c *conn) write(ctx context.Context, b []byte) (err error) {{\n\
+             \tc.c.SetWriteDeadline({deadline})\n\tdone := make(chan struct{{}})\n\
+             \tgo func() {{\n\t\tdefer close(done)\n\t\t_, err = c.c.Write(b)\n\t}}()\n\
+             \tselect {{\n\tcase <-done:\n\tcase <-ctx.Done():\n\
+             \t\tc.c.SetWriteDeadline(time.Now())\n\t\t<-done\n\t}}\n\treturn err\n}}\n\n\
+             func (c *conn) hello() error {{ return c.write(context.Background(), []byte(\"x\")) }}\n\n\
+             func Greet(ctx context.Context, c *conn) error {{ return c.hello() }}\n"
+        )
+    };
+    check(&[("m.go", &source("time.Now().Add(c.t)"))], &[]);
+    let told = ["m.go:30 context-not-propagated medium"];
+    check(&[("m.go", &source("time.Time{}"))], &told);
+}

@@ -5,7 +5,6 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
 use crate::index::{Callee, FuncId, Type};
 use crate::rules::FunctionCx;
-use crate::rules::bound;
 use crate::rules::context_not_propagated::own::{self, From, Reach};
 use crate::rules::context_not_propagated::{callee_text, purpose, push_own, variant};
 use crate::source::Location;
@@ -56,7 +55,7 @@ fn check_call(
     if purpose::ends_something(function, call)
         || purpose::is_explained(function, &[span])
         || purpose::after_the_end(function, at)
-        || bound::is_bounded_before(function, call, &below.bounded_by)
+        || function.is_bounded_before(call, &below.bounded_by)
     {
         return None;
     }
