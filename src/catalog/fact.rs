@@ -129,7 +129,7 @@ pub struct Blocking {
     /// Methods of the receiver, or of what it is made of, that put a bound on the time.
     #[serde(default)]
     pub bounded_by: Vec<Box<str>>,
-    /// Texts of the first argument with which the peer is on the same machine.
+    /// Texts of the first argument with which the peer is on the same machine, or is not asked.
     #[serde(default)]
     pub near: Vec<Box<str>>,
 }

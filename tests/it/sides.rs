@@ -1231,3 +1231,18 @@ fn a_goroutine_that_writes_with_a_deadline() {
     let told = ["m.go:30 context-not-propagated medium"];
     check(&[("m.go", &source("time.Time{}"))], &told);
 }
+
+#[test]
+fn a_network_without_a_handshake() {
+    let source = |network: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net\"\n)\n\n\
+             func Send(ctx context.Context, ip net.IP) error {{\n\
+             \tconn, err := net.Dial(\"{network}\", net.JoinHostPort(ip.String(), \"9005\"))\n\
+             \tif err != nil {{\n\t\treturn err\n\t}}\n\tdefer conn.Close()\n\
+             \t_, err = conn.Write([]byte(\"x\"))\n\treturn err\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("udp"))], &[]);
+    check(&[("m.go", &source("tcp"))], &["m.go:9 context-not-propagated high"]);
+}
