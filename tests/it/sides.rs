@@ -1246,3 +1246,24 @@ fn a_network_without_a_handshake() {
     check(&[("m.go", &source("udp"))], &[]);
     check(&[("m.go", &source("tcp"))], &["m.go:9 context-not-propagated high"]);
 }
+
+#[test]
+fn a_call_that_waits_for_its_turn() {
+    let source = |bound: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n\n\t\"golang.org/x/time/rate\"\n)\n\n\
+             type rpc interface {{\n\tCall(ctx context.Context, method string) error\n}}\n\n\
+             type limited struct {{\n\tc  rpc\n\trl *rate.Limiter\n}}\n\n\
+             func (l *limited) Call(ctx context.Context, method string) error {{\n\
+             \tif err := l.rl.Wait(ctx); err != nil {{\n\t\treturn err\n\t}}\n\
+             \tctx, cancel := context.{bound}\n\tdefer cancel()\n\treturn l.c.Call(ctx, method)\n}}\n\n\
+             type conductor struct {{\n\tc   rpc\n\tctx context.Context\n}}\n\n\
+             func (o *conductor) start() error {{\n\treturn o.c.Call(context.Background(), \"start\")\n}}\n\n\
+             func (o *conductor) loop(tick <-chan time.Time) {{\n\tfor {{\n\t\tselect {{\n\
+             \t\tcase <-o.ctx.Done():\n\t\t\treturn\n\t\tcase <-tick:\n\t\t\to.start()\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("WithTimeout(ctx, 10*time.Second)"))], &[]);
+    let told = ["m.go:34 context-not-propagated medium"];
+    check(&[("m.go", &source("WithCancel(ctx)"))], &told);
+}
