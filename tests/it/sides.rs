@@ -1267,3 +1267,19 @@ fn a_call_that_waits_for_its_turn() {
     let told = ["m.go:34 context-not-propagated medium"];
     check(&[("m.go", &source("WithCancel(ctx)"))], &told);
 }
+
+#[test]
+fn a_client_of_a_manager() {
+    let source = |call: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\n\t\"sigs.k8s.io/controller-runtime/pkg/client\"\n\
+             \t\"sigs.k8s.io/controller-runtime/pkg/manager\"\n)\n\n\
+             type handler struct{{ mgr manager.Manager }}\n\n\
+             func (h *handler) Create(ctx context.Context, o client.Object) {{ h.add(o) }}\n\n\
+             func (h *handler) add(o client.Object) {{\n\
+             \tif err := h.mgr.GetClient().{call}(context.TODO(), o); err != nil {{\n\t\treturn\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("Get"))], &[]);
+    check(&[("m.go", &source("Update"))], &["m.go:15 context-not-propagated medium"]);
+}
