@@ -1283,3 +1283,27 @@ fn a_client_of_a_manager() {
     check(&[("m.go", &source("Get"))], &[]);
     check(&[("m.go", &source("Update"))], &["m.go:15 context-not-propagated medium"]);
 }
+
+#[test]
+fn a_condition_that_is_used_as_a_lock() {
+    let source = |back: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"sync\"\n)\n\n\
+             type store struct {{\n\tcond *sync.Cond\n\tfree []bool\n}}\n\n\
+             func (s *store) fetch(i int) {{\n\ts.cond.L.Lock()\n\tdefer s.cond.L.Unlock()\n\
+             \tfor !s.free[i] {{\n\t\ts.cond.Wait()\n\t}}\n\ts.free[i] = false\n}}\n\n\
+             func (s *store) release(i int) {{\n\ts.cond.L.Lock()\n\ts.free[i] = true\n\
+             \ts.cond.L.Unlock()\n\ts.cond.Signal()\n}}\n\n\
+             func (s *store) read(b []byte) int {{\n\ts.fetch(0)\n\t{back}\n\treturn copy(b, \"x\")\n}}\n\n\
+             type indexer struct {{\n\tctx    context.Context\n\tcancel context.CancelFunc\n\ts      *store\n}}\n\n\
+             func (x *indexer) run() {{\n\tfor {{\n\t\tif x.ctx.Err() != nil {{\n\t\t\treturn\n\t\t}}\n\
+             \t\tx.s.read(make([]byte, 1))\n\t}}\n}}\n\n\
+             func Open(s *store) *indexer {{\n\tctx, cancel := context.WithCancel(context.Background())\n\
+             \tx := &indexer{{ctx: ctx, cancel: cancel, s: s}}\n\tgo x.run()\n\treturn x\n}}\n\n\
+             func (x *indexer) Close() {{ x.cancel() }}\n"
+        )
+    };
+    check(&[("m.go", &source("defer s.release(0)"))], &[]);
+    let told = ["m.go:46 callee-cannot-be-cancelled medium"];
+    check(&[("m.go", &source("println()"))], &told);
+}

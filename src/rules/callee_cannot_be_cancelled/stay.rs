@@ -16,7 +16,7 @@ use crate::rules::callee_cannot_be_cancelled::enders::Wakers;
 use crate::rules::callee_cannot_be_cancelled::turns::{self, Runs, Turn};
 use crate::rules::callee_cannot_be_cancelled::{Look, enders};
 use crate::rules::scene::serves_tests;
-use crate::summary::{Act, At, BodyId, Read, Root, facts};
+use crate::summary::{Act, At, BodyFlow, BodyId, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind, Symbol};
 
 /// What a call stays in.
@@ -94,6 +94,10 @@ impl<'a> Search<'_, 'a> {
             self.dispatched.truncate(dispatched);
         }
         let mut stay = stay?;
+        // Who gets it gives it back when it returns: that is a lock, and whoever has it does not keep it.
+        if stay.calls.is_empty() && gives_back(read, at.body, call, &stay.feeders) {
+            return None;
+        }
         stay.calls.insert(0, read.function.callee_text(call));
         Some(stay)
     }
@@ -286,6 +290,22 @@ impl<'a> Search<'_, 'a> {
             _ => None,
         }
     }
+}
+
+/// Whether a body defers, on what it calls a method of, another method that gives the one waited in what it waits for.
+fn gives_back(read: &Read<'_>, body: BodyId, call: ExprId, feeders: &[Symbol]) -> bool {
+    let function = &read.function;
+    let file = function.file;
+    let Some((waits, _)) = file.method_call(call) else { return false };
+    let cfg = &function.body(body).cfg;
+    cfg.steps().any(|step| {
+        let Step::Defer(stmt) = cfg.step(step) else { return false };
+        BodyFlow::statement_call(file, stmt)
+            .and_then(|deferred| file.method_call(deferred))
+            .is_some_and(|(base, name)| {
+                feeders.contains(&name.name) && function.text(base) == function.text(waits)
+            })
+    })
 }
 
 /// What a function puts into a field: in composite literals, and by assignments.
