@@ -1307,3 +1307,22 @@ fn a_condition_that_is_used_as_a_lock() {
     let told = ["m.go:46 callee-cannot-be-cancelled medium"];
     check(&[("m.go", &source("println()"))], &told);
 }
+
+#[test]
+fn a_loop_that_counts_what_it_has_received() {
+    let source = |arm: &str| {
+        format!(
+            "package m\n\nimport \"io\"\n\n\
+             func Copy(a, b io.ReadWriter, stop chan int) map[string]error {{\n\
+             \tto, from := make(chan error), make(chan error)\n\
+             \tgo func() {{\n\t\t_, err := io.Copy(a, b)\n\t\tto <- err\n\t}}()\n\
+             \tgo func() {{\n\t\t_, err := io.Copy(b, a)\n\t\tfrom <- err\n\t}}()\n\
+             \terrs := map[string]error{{}}\n\tfor {{\n\t\tif len(errs) == 2 {{\n\t\t\treturn errs\n\t\t}}\n\
+             \t\tselect {{\n\t\tcase err := <-to:\n\t\t\terrs[\"to\"] = err\n\
+             \t\tcase err := <-from:\n\t\t\terrs[\"from\"] = err\n{arm}\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source(""))], &[]);
+    let told = ["m.go:9 send-without-receiver medium", "m.go:13 send-without-receiver medium"];
+    check(&[("m.go", &source("\t\tcase <-stop:\n\t\t\treturn errs\n"))], &told);
+}

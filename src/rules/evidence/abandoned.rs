@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::Finding;
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
-use crate::index::{Basic, Def, LocalId, LocalKind, Type};
+use crate::index::{Basic, Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::ends_process;
 use crate::rules::evidence::runs::How;
@@ -24,8 +24,9 @@ use crate::rules::evidence::traffic::{
     received_from,
 };
 use crate::rules::scene::Scene;
+use crate::source::Span;
 use crate::summary::{At, BodyId};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
+use crate::syntax::{BinaryOp, BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// Reports the channels of the function that are abandoned.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -238,7 +239,8 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
     }
 
     /// The edges by which a loop ends that receives, and in which nothing is started: it has
-    /// received as often as it was meant to.
+    /// received as often as it was meant to. Its condition says so, or one within it that asks for a
+    /// count of what it has received.
     fn headers(&self) -> FxHashSet<EdgeKind> {
         let scene = self.channel.scene;
         let cfg = self.cfg();
@@ -261,6 +263,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
                 if started.contains(&around) {
                     continue;
                 }
+                headers.extend(counted_ends(scene, around, cfg.step(at.step).span(scene.file)));
                 match scene.file.stmt(around).kind {
                     StmtKind::Range { .. } => {
                         headers.insert(EdgeKind::Done(around));
@@ -613,6 +616,59 @@ impl Walk for Leave<'_, '_, '_, '_> {
     fn exit(&mut self, state: &Leaving, exit: Exit) -> bool {
         matches!(exit, Exit::Return(_) | Exit::End) && self.is_left(state)
     }
+}
+
+/// The edges by which a loop is left when what is counted beside a receive, which stands there, has come to some number.
+fn counted_ends(scene: &Scene<'_>, around: StmtId, receive: Span) -> Vec<EdgeKind> {
+    let file = scene.file;
+    let stmts = |node: Node| {
+        file.descendants(node).filter_map(|node| match node {
+            Node::Stmt(stmt) => Some(stmt),
+            _ => None,
+        })
+    };
+    let beside = stmts(Node::Stmt(around)).find_map(|stmt| match &file.stmt(stmt).kind {
+        StmtKind::Select(clauses) => clauses.iter().find(|clause| clause.span.contains(receive)),
+        _ => None,
+    });
+    let Some(beside) = beside else { return Vec::new() };
+    let counted: Vec<LocalId> = beside
+        .body
+        .iter()
+        .filter_map(|&stmt| match &file.stmt(stmt).kind {
+            StmtKind::IncDec { operand, .. } => scene.local(*operand),
+            StmtKind::Assign { left, .. } => match file.expr(file.unparen(*left.first()?)).kind {
+                ExprKind::Index { base, .. } => scene.local(base),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    let asks = |cond: ExprId| {
+        let ExprKind::Binary { op: BinaryOp::Eq, left, right, .. } = file.expr(cond).kind else {
+            return false;
+        };
+        let count = match scene.info.callee(file.unparen(left)) {
+            Callee::Builtin(Builtin::Len) => scene.args(file.unparen(left)).first().copied(),
+            _ => Some(left),
+        };
+        let is_counted = count.and_then(|count| scene.local(count));
+        is_counted.is_some_and(|local| counted.contains(&local))
+            && scene.info.constant(right).is_some()
+    };
+    let ends = stmts(Node::Stmt(around)).filter_map(|stmt| {
+        let StmtKind::If { cond, then, .. } = file.stmt(stmt).kind else { return None };
+        let StmtKind::Block(body) = &file.stmt(then).kind else { return None };
+        let leaves = body.last().is_some_and(|&last| {
+            matches!(
+                file.stmt(last).kind,
+                StmtKind::Return(_) | StmtKind::Branch { kind: BranchKind::Break, .. }
+            )
+        });
+        let cond = file.unparen(cond);
+        (leaves && asks(cond)).then_some(EdgeKind::True(cond))
+    });
+    ends.collect()
 }
 
 fn sender_bit(senders: &[Sender], step: StepId) -> u32 {
