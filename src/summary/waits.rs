@@ -209,7 +209,30 @@ impl Finder<'_, '_> {
         });
         let (Some(ender), None) = (enders.next(), enders.next()) else { return false };
         let waits = &self.done[ender.0 as usize];
-        ender != BodyId::OWN && !waits.is_empty() && waits.iter().all(|(_, wait)| wait.timed)
+        let cfg = &function.body(ender).cfg;
+        let gives_timed = || {
+            cfg.steps()
+                .filter_map(|step| cfg.step(step).call(function.file))
+                .any(|call| function.args(call).iter().any(|&arg| self.is_bounded(call, arg)))
+        };
+        ender != BodyId::OWN
+            && waits.iter().all(|(_, wait)| wait.timed)
+            && (!waits.is_empty() || gives_timed())
+    }
+
+    /// Whether what a call is given reads and writes for some time at most: a bound is put on it above.
+    fn is_bounded(&self, call: ExprId, arg: ExprId) -> bool {
+        let Some(named) = self.function.info.type_of(arg).strip_pointer().named() else {
+            return false;
+        };
+        let name = named.qualified();
+        ["Read", "Write"].into_iter().any(|method| {
+            let known =
+                self.around.catalog.facts(name.path.as_str(), Some(name.name.as_str()), method);
+            known
+                .in_force::<Blocking>(self.around.versions)
+                .is_some_and(|fact| self.function.is_bounded_before(call, &fact.bounded_by))
+        })
     }
 
     /// Whether a receive looks at the end of a context that has a deadline.

@@ -1227,7 +1227,12 @@ fn a_goroutine_that_writes_with_a_deadline() {
              func Greet(ctx context.Context, c *conn) error {{ return c.hello() }}\n"
         )
     };
-    check(&[("m.go", &source("time.Now().Add(c.t)"))], &[]);
+    let bounded = source("time.Now().Add(c.t)");
+    check(&[("m.go", &bounded)], &[]);
+    // What is given the connection is bounded too.
+    let given = bounded.replace("\"net\"\n", "\"io\"\n\t\"net\"\n");
+    let given = given.replace("_, err = c.c.Write(b)", "_, err = io.ReadFull(c.c, b)");
+    check(&[("m.go", &given.replace("SetWriteDeadline", "SetReadDeadline"))], &[]);
     let told = ["m.go:30 context-not-propagated medium"];
     check(&[("m.go", &source("time.Time{}"))], &told);
 }
