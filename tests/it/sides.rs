@@ -1271,6 +1271,18 @@ fn a_call_that_waits_for_its_turn() {
     check(&[("m.go", &source("WithTimeout(ctx, 10*time.Second)"))], &[]);
     let told = ["m.go:34 context-not-propagated medium"];
     check(&[("m.go", &source("WithCancel(ctx)"))], &told);
+    // A semaphore is waited for behind those who do the same.
+    let limits = |bound: &str| {
+        let source = source(bound).replace("x/time/rate", "x/sync/semaphore");
+        let source = source.replace("rate.Limiter", "semaphore.Weighted");
+        source.replace("l.rl.Wait(ctx);", "l.rl.Acquire(ctx, 1);")
+    };
+    let gives_back = |source: String| {
+        source.replace("defer cancel()", "defer cancel()\n\tdefer l.rl.Release(1)")
+    };
+    check(&[("m.go", &gives_back(limits("WithTimeout(ctx, 10*time.Second)")))], &[]);
+    let told = ["m.go:35 context-not-propagated medium"];
+    check(&[("m.go", &gives_back(limits("WithCancel(ctx)")))], &told);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Whether a callee waits for something that the context it is given could end.
 
-use crate::catalog::{self, Blocking, Carrier, Context, NonBlocking, Pure, Starter, When};
+use crate::catalog::{
+    self, Blocking, Carrier, Context, Model, NonBlocking, Op, Pure, Starter, When,
+};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
@@ -262,11 +264,21 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
     let on_param = |wait: &&Wait| {
         matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place)) && !wait.timed
     };
+    let calls = read.function.calls().map(|(_, call)| call);
+    let turns = calls.filter(|&call| is_turn(cx, &read.function, call)).map(|call| {
+        let span = read.function.file.expr(call).span;
+        Location { file: read.function.file_id, span }
+    });
+    let turns: Vec<Location> = turns.collect();
+    let is_of_turn = |wait: &&Wait| {
+        wait.what == What::Library(catalog::Wait::Sleep) || turns.contains(&wait.location)
+    };
     let mut waits = read.summary.waits.iter().filter(on_param);
     // Who waits for its turn waits for no peer, and puts itself before what does.
-    let takes_turns = waits.clone().any(|wait| wait.what == What::Library(catalog::Wait::Sleep));
+    let takes_turns = waits.clone().any(|wait| is_of_turn(&wait));
     let wait = waits.find(|wait| match wait.what {
-        What::Library(catalog::Wait::Stream | catalog::Wait::Sleep) => false,
+        _ if is_of_turn(wait) => false,
+        What::Library(catalog::Wait::Stream) => false,
         What::Library(catalog::Wait::Sql) => !has_databases_within(cx),
         _ => true,
     });
@@ -294,8 +306,11 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
                 continue;
             }
             let handed_on = || match function.info.callee(call) {
+                // Whom it stands before is out of sight.
                 Callee::InterfaceMethod(selection)
-                    if takes_turns && selection.name == cx.index().func(func).name =>
+                    if takes_turns
+                        && implementations(cx, selection)
+                            .is_none_or(|known| known.iter().all(|&other| other == func)) =>
                 {
                     by_form(function, call, &selection.ty, index)
                 }
@@ -310,11 +325,26 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
     None
 }
 
-/// Whether a call waits for its turn, or for some time.
+/// Whether a call waits for its turn, or for some time: a semaphore that the function gives back when it
+/// returns is held for as long as the rest of it takes, which is looked at by itself.
 fn is_turn(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let op = |call: ExprId| {
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        known.in_force::<Model>(cx.versions()).map(|model| model.op)
+    };
+    let gives_back = || {
+        let cfg = &function.body(BodyId::OWN).cfg;
+        cfg.steps().any(|step| match cfg.step(step) {
+            step @ Step::Defer(_) => {
+                step.call(function.file).and_then(op) == Some(Op::SemaphoreRelease)
+            }
+            _ => false,
+        })
+    };
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let blocking = known.in_force::<Blocking>(cx.versions());
     blocking.is_some_and(|blocking| blocking.wait == catalog::Wait::Sleep)
+        || op(call) == Some(Op::SemaphoreAcquire) && gives_back()
 }
 
 /// Whether one of the implementations of an interface's method waits on its parameter. If others
