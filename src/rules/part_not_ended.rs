@@ -8,6 +8,7 @@
 mod lent;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -87,7 +88,7 @@ struct Reader<'r, 'a> {
     cx: &'r PackageCx<'a>,
     func: &'a Func,
     file: &'a File,
-    info: &'a BodyInfo,
+    info: Arc<BodyInfo>,
     parents: OnceCell<Parents>,
 }
 
