@@ -256,6 +256,7 @@ impl Run<'_> {
                 false => self.check(self.snapshot.package(package), kept.as_ref()),
             };
             self.summaries.forget(package);
+            self.index.forget(package);
             self.memos[package.0 as usize].forget();
             self.progress.done.fetch_add(1, Ordering::Relaxed);
             (package, checked)

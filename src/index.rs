@@ -15,6 +15,7 @@ mod def;
 mod external;
 mod form;
 mod identical;
+mod lately;
 mod lookup;
 mod package;
 mod query;
@@ -23,7 +24,7 @@ mod subst;
 mod types;
 mod universe;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::catalog::Catalog;
 use crate::project::{Importer, PackageId, Snapshot, Tests};
@@ -33,6 +34,7 @@ use crate::syntax::{File, LazyFile, Symbol};
 pub use body::BodyInfo;
 pub use constant::Constant;
 pub use def::{Builtin, Callee, Def, Local, LocalId, LocalKind, QualifiedName, Selection};
+pub use lately::Lately;
 pub use package::{Func, Object, ObjectKind, Package, Receiver, Spec};
 pub use store::Declarations;
 pub use types::{
@@ -72,7 +74,12 @@ pub struct Index<'s> {
     in_run: Vec<OnceLock<Box<[PackageId]>>>,
     dependencies: store::Dependencies,
     declarations: Option<&'s Declarations>,
+    /// What was asked for again of packages that are [done with](Index::forget).
+    again: Mutex<Lately<package::BodyOf, Arc<BodyInfo>>>,
 }
+
+/// So many bodies of packages that are done with are kept, and as many of those before them.
+const AGAIN: usize = 1024;
 
 /// Whether a byte can be one of a name.
 pub const fn is_of_word(byte: &u8) -> bool {
@@ -136,6 +143,7 @@ impl<'s> Index<'s> {
             in_run: std::iter::repeat_with(OnceLock::new).take(count).collect(),
             dependencies: store::Dependencies::default(),
             declarations: None,
+            again: Mutex::new(Lately::new(AGAIN)),
         }
     }
 

@@ -245,7 +245,7 @@ impl<'a> PackageCx<'a> {
                 let is_of_tests = scene::serves_tests(self.index, func.id);
                 for node in file.descendants(Node::Decl(func.decl)) {
                     let Node::Expr(expr) = node else { continue };
-                    if let Some(named) = self.index.func_named(info, expr) {
+                    if let Some(named) = self.index.func_named(&info, expr) {
                         uses.named.entry(named).or_default().push((func.id, expr));
                     }
                     if is_of_tests || !matches!(file.expr(expr).kind, ExprKind::Call { .. }) {
@@ -320,7 +320,7 @@ impl<'a> FunctionCx<'a> {
     }
 
     /// Names and types in the function.
-    pub fn body(&self) -> &'a BodyInfo {
+    pub fn body(&self) -> Arc<BodyInfo> {
         self.package.index.body(self.func)
     }
 

@@ -49,7 +49,7 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Versions};
 use crate::flow::{CallEnd, meter};
-use crate::index::{FuncId, Index};
+use crate::index::{FuncId, Index, Lately};
 use crate::project::PackageId;
 use crate::syntax::ExprId;
 use effects::Surroundings;
@@ -96,7 +96,7 @@ pub struct Summaries<'a> {
     packages: Vec<OfPackage<'a>>,
     order: Order,
     /// The functions of forgotten packages that were read again last.
-    again: Mutex<Again<'a>>,
+    again: Mutex<Lately<FuncId, Arc<Read<'a>>>>,
     former: Option<&'a dyn Former>,
 }
 
@@ -107,33 +107,8 @@ pub trait Former: Sync {
     fn known(&self, func: FuncId) -> Option<Known>;
 }
 
-/// Functions that were asked for lately: half of them go when there are too many.
-#[derive(Default)]
-struct Again<'a> {
-    young: FxHashMap<FuncId, Arc<Read<'a>>>,
-    old: FxHashMap<FuncId, Arc<Read<'a>>>,
-}
-
-/// So many functions are young at most.
-const YOUNG: usize = 256;
-
-impl<'a> Again<'a> {
-    fn get(&mut self, func: FuncId) -> Option<Arc<Read<'a>>> {
-        if let Some(young) = self.young.get(&func) {
-            return Some(Arc::clone(young));
-        }
-        let old = self.old.remove(&func)?;
-        self.insert(func, Arc::clone(&old));
-        Some(old)
-    }
-
-    fn insert(&mut self, func: FuncId, read: Arc<Read<'a>>) {
-        if self.young.len() >= YOUNG {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(func, read);
-    }
-}
+/// So many functions of forgotten packages are kept, and as many of those before them.
+const AGAIN: usize = 256;
 
 /// What is known of the functions of a package.
 struct OfPackage<'a> {
@@ -186,7 +161,7 @@ impl<'a> Summaries<'a> {
         };
         let order = Order::new(index, versions.len());
         let packages = versions.into_iter().map(package).collect();
-        let again = Mutex::default();
+        let again = Mutex::new(Lately::new(AGAIN));
         Summaries { index, catalog, packages, order, again, former: None }
     }
 
@@ -240,7 +215,7 @@ impl<'a> Summaries<'a> {
         let read = meter::apart(|| components::read_again(self, func, &known))?;
         match &mut *writing(&package.reads) {
             Some(reads) => drop(reads.insert(func.index, Arc::clone(&read))),
-            None => locked(&self.again).insert(func, Arc::clone(&read)),
+            None => drop(locked(&self.again).insert(func, Arc::clone(&read))),
         }
         Some(read)
     }

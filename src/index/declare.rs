@@ -1,13 +1,13 @@
 //! Types and values of what packages declare, each computed when it is first asked for and kept.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use crate::project::PackageId;
 use crate::source::Location;
 use crate::syntax::{Body, ConstSpec, DeclId, DeclKind, ExprId, File, FuncDecl, TypeSpec};
 
 use super::check::Checker;
-use super::package::{Object, ObjectKind};
+use super::package::{BodyOf, BodySlot, Object, ObjectKind, Package};
 use super::query::{self, Outcome, Question};
 use super::subst::Substitution;
 use super::{
@@ -51,9 +51,10 @@ impl Index<'_> {
     }
 
     /// The names and types of a function's signature and body, of a dependency's too.
-    pub fn body(&self, id: FuncId) -> &BodyInfo {
-        let func = self.func(id);
-        func.body.get_or_init(|| {
+    pub fn body(&self, id: FuncId) -> Arc<BodyInfo> {
+        let package = self.package(id.package);
+        let slot = &package.funcs[id.index as usize].body;
+        self.kept_body(package, slot, BodyOf::Func(id), || {
             let mut checker = self.checker(self.func_ref(id)).record();
             let decl = self.func_decl(id);
             let (receiver, signature) = self.open_func(&mut checker, id, decl);
@@ -71,7 +72,7 @@ impl Index<'_> {
 
     /// The names and types of the specification that declares `id`, with its initial values; of a
     /// function those of its body.
-    pub fn init_body(&self, id: ObjectId) -> &BodyInfo {
+    pub fn init_body(&self, id: ObjectId) -> Arc<BodyInfo> {
         let object = self.object(id);
         match (object.kind, object.spec) {
             (ObjectKind::Func(func), _) => self.body(func),
@@ -81,9 +82,10 @@ impl Index<'_> {
     }
 
     /// The names and types of one of a package's specifications, a place in its `specs`.
-    pub fn spec_body(&self, package: PackageId, spec: u32) -> &BodyInfo {
-        let spec = &self.package(package).specs[spec as usize];
-        spec.body.get_or_init(|| {
+    pub fn spec_body(&self, package: PackageId, place: u32) -> Arc<BodyInfo> {
+        let of_package = self.package(package);
+        let spec = &of_package.specs[place as usize];
+        self.kept_body(of_package, &spec.body, BodyOf::Spec(package, place), || {
             let owner = DeclRef { package, file: spec.file, decl: spec.decl };
             let mut checker = self.checker(owner).record();
             match &self.tree(owner).decl(spec.decl).kind {
@@ -103,6 +105,35 @@ impl Index<'_> {
             }
             checker.finish()
         })
+    }
+
+    /// A body that is known, or made now. As long as its package is not done with, others that ask for it
+    /// wait for whoever makes it.
+    fn kept_body(
+        &self,
+        package: &Package,
+        slot: &BodySlot,
+        body: BodyOf,
+        make: impl FnOnce() -> BodyInfo,
+    ) -> Arc<BodyInfo> {
+        if package.is_forgotten() {
+            let again = || self.again.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = again().get(body) {
+                return known;
+            }
+            let made = Arc::new(make());
+            return again().insert(body, made);
+        }
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(slot.get_or_insert_with(|| Arc::new(make())))
+    }
+
+    /// Lets go of what is known of the bodies of a package of the run: it is worked out again for
+    /// whoever asks again.
+    pub fn forget(&self, package: PackageId) {
+        if let Some(package) = self.packages.get(package.0 as usize).and_then(OnceLock::get) {
+            package.forget();
+        }
     }
 
     /// What stands behind a defined type, with its type arguments put in; of a type parameter its

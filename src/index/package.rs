@@ -1,6 +1,7 @@
 //! The declarations of one package, before anything is asked about their types.
 
-use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rustc_hash::FxHashMap;
 
@@ -51,6 +52,18 @@ pub struct Package {
     imported: RwLock<FxHashMap<Symbol, Option<PackageId>>>,
     /// See [`Index::reach_in_module`](super::Index::reach_in_module).
     pub(super) reach: OnceLock<Box<[PackageId]>>,
+    /// Whether it is done with, so that bodies are no longer kept in it.
+    is_forgotten: AtomicBool,
+}
+
+/// What is known of a body while its package is looked into; made by whoever asks first.
+pub(super) type BodySlot = Mutex<Option<Arc<BodyInfo>>>;
+
+/// Something with a body, by its place in the package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum BodyOf {
+    Func(FuncId),
+    Spec(PackageId, u32),
 }
 
 /// The file block: what the imports of one file declare.
@@ -99,7 +112,7 @@ pub struct Spec {
     pub file: FileId,
     /// The specification.
     pub decl: DeclId,
-    pub(super) body: OnceLock<BodyInfo>,
+    pub(super) body: BodySlot,
 }
 
 /// What an [`Object`] is.
@@ -132,7 +145,7 @@ pub struct Func {
     /// Package, type of the receiver and name.
     pub qualified: QualifiedName,
     pub(super) ty: OnceLock<Type>,
-    pub(super) body: OnceLock<BodyInfo>,
+    pub(super) body: BodySlot,
 }
 
 /// The receiver of a declared method.
@@ -169,6 +182,7 @@ impl Package {
             constraints: RwLock::default(),
             imported: RwLock::default(),
             reach: OnceLock::new(),
+            is_forgotten: AtomicBool::new(false),
         };
         for (file_id, tree) in files {
             match &tree {
@@ -181,6 +195,20 @@ impl Package {
         }
         package.join_methods();
         package
+    }
+
+    /// Whether bodies are no longer kept in it.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.is_forgotten.load(Ordering::Acquire)
+    }
+
+    /// Lets go of all bodies.
+    pub(super) fn forget(&self) {
+        self.is_forgotten.store(true, Ordering::Release);
+        let of_funcs = self.funcs.iter().map(|func| &func.body);
+        for slot in of_funcs.chain(self.specs.iter().map(|spec| &spec.body)) {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
     }
 
     /// What `name` is declared as at package level.
@@ -328,7 +356,7 @@ impl Package {
 
     fn declare_spec(&mut self, kind: ObjectKind, file: FileId, decl: DeclId, names: &[Ident]) {
         let spec = Some(self.specs.len() as u32);
-        self.specs.push(Spec { file, decl, body: OnceLock::new() });
+        self.specs.push(Spec { file, decl, body: BodySlot::default() });
         for (place, name) in names.iter().enumerate() {
             self.declare(kind, file, (decl, spec, place as u32), *name);
         }
@@ -368,7 +396,7 @@ impl Package {
                 name,
             },
             ty: OnceLock::new(),
-            body: OnceLock::new(),
+            body: BodySlot::default(),
         });
         id
     }

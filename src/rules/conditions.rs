@@ -166,7 +166,7 @@ impl Conditions {
 /// Whether a `switch` names every constant that the package of its tag's type declares of that type: a value
 /// of another kind is not meant to be.
 fn is_exhaustive(function: &Function<'_>, stmt: StmtId) -> bool {
-    let (file, info, index) = (function.file, function.info, function.index);
+    let (file, info, index) = (function.file, &function.info, function.index);
     let StmtKind::Switch { tag: Some(tag), cases, .. } = &file.stmt(stmt).kind else {
         return false;
     };

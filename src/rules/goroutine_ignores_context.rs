@@ -175,7 +175,7 @@ struct Missed {
 /// The method that ends a value which a literal works with: the receiver of the function, or what
 /// the function makes and returns.
 fn end_of_value(cx: &FunctionCx<'_>, function: &Function<'_>, literal: Node) -> Option<Missed> {
-    let info = function.info;
+    let info = &function.info;
     function.file.descendants(literal).find_map(|node| {
         let Node::Expr(expr) = node else { return None };
         let ExprKind::Ident(_) = function.file.expr(expr).kind else { return None };
@@ -232,7 +232,7 @@ fn is_end(cx: &FunctionCx<'_>, method: &Func) -> bool {
         let read = cx.summaries().read(func);
         read.is_some_and(|read| {
             let cfg = &read.function.body(BodyId::OWN).cfg;
-            let info = read.function.info;
+            let info = &read.function.info;
             cfg.steps().any(|step| match cfg.step(step) {
                 Step::Call(call) => !matches!(info.callee(call), Callee::Builtin(Builtin::Panic)),
                 _ => false,

@@ -107,7 +107,7 @@ fn own_resources(
         let Callee::Func(callee) = function.info.callee(call) else { continue };
         for resource in cx.summaries().resources(*callee) {
             let by_context = resource.stop.last().is_some_and(|last| last.as_str() == "Done()");
-            if by_context || resource.is_left_out(function.file, function.info, call) {
+            if by_context || resource.is_left_out(function.file, &function.info, call) {
                 continue;
             }
             let ends = resource.ends.iter().map(|end| End::Method(end.as_str().into()));

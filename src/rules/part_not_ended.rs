@@ -8,6 +8,7 @@
 mod lent;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -87,7 +88,7 @@ struct Reader<'r, 'a> {
     cx: &'r PackageCx<'a>,
     func: &'a Func,
     file: &'a File,
-    info: &'a BodyInfo,
+    info: Arc<BodyInfo>,
     parents: OnceCell<Parents>,
 }
 
@@ -222,7 +223,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         let Callee::Func(callee) = callee else { return None };
         let resources = self.cx.summaries.resources(*callee);
         let own = resources.into_iter().find(|own| own.result == result)?;
-        if own.is_left_out(self.file, self.info, call) {
+        if own.is_left_out(self.file, &self.info, call) {
             return None;
         }
         let by_context = own.stop.last().is_some_and(|last| last.as_str() == "Done()");

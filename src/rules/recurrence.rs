@@ -200,10 +200,10 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, uses: 
         let parents = file.parents(Node::Decl(spec.decl));
         for node in file.descendants(Node::Decl(spec.decl)) {
             let Node::Expr(expr) = node else { continue };
-            if cx.index.func_named(info, expr) != Some(func.id) {
+            if cx.index.func_named(&info, expr) != Some(func.id) {
                 continue;
             }
-            uses.named(is_of_command(cx, info, file, &parents, node));
+            uses.named(is_of_command(cx, &info, file, &parents, node));
         }
     }
 }
@@ -221,7 +221,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
     let file: &File = cx.index.file_of(caller.id);
     let info = cx.index.body(caller.id);
     let parents = LazyCell::new(|| file.parents(Node::Decl(caller.decl)));
-    let is_of_command = |node: Node| is_of_command(cx, info, file, &parents, node);
+    let is_of_command = |node: Node| is_of_command(cx, &info, file, &parents, node);
     let mut callees: FxHashSet<ExprId> = FxHashSet::default();
     for node in file.descendants(Node::Decl(caller.decl)) {
         let Node::Expr(expr) = node else { continue };
@@ -251,7 +251,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
             ExprKind::Ident(name) | ExprKind::Selector { name: Ident { name, .. }, .. }
                 if name == func.name
                     && !callees.contains(&expr)
-                    && cx.index.func_named(info, expr) == Some(func.id) =>
+                    && cx.index.func_named(&info, expr) == Some(func.id) =>
             {
                 uses.named(is_of_command(node));
             }
@@ -326,7 +326,7 @@ pub fn is_once(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
     if repeats(cx, func, &parents, node).is_some() {
         return false;
     }
-    is_of_command(cx, cx.index.body(func), file, &parents, node)
+    is_of_command(cx, &cx.index.body(func), file, &parents, node)
         || !is_kept_for_later(file, &parents, node)
             && matches!(followed(cx, func, true), Runs::Once)
 }

@@ -27,7 +27,7 @@ pub struct Scene<'a> {
     /// Its file.
     pub file: &'a File,
     /// Its names and types.
-    pub info: &'a BodyInfo,
+    pub info: Arc<BodyInfo>,
     /// Its name.
     pub name: Ident,
     /// The nodes of its declaration, in order of source.

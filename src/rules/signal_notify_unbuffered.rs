@@ -21,7 +21,8 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if !holds_any(cx, &["make("]) {
         return;
     }
-    let (file, info): (&File, &BodyInfo) = (cx.file(), cx.body());
+    let body = cx.body();
+    let (file, info): (&File, &BodyInfo) = (cx.file(), &body);
     let registers = |node| match node {
         Node::Expr(call) => registered(cx, file, info, call).is_some(),
         _ => false,

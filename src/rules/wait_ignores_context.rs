@@ -236,7 +236,8 @@ fn is_goroutine(cx: &FunctionCx<'_>) -> bool {
         file.descendants(Node::Decl(func.decl)).any(|node| match node {
             Node::Stmt(stmt) => match file.stmt(stmt).kind {
                 StmtKind::Go(call) => {
-                    let callee = cx.index().body(func.id).callee(file.unparen(call));
+                    let body = cx.index().body(func.id);
+                    let callee = body.callee(file.unparen(call));
                     matches!(callee, Callee::Func(callee) if *callee == cx.func)
                 }
                 _ => false,

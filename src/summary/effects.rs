@@ -68,6 +68,25 @@ struct Extractor<'e, 'a> {
     escaping: FxHashSet<ExprId>,
 }
 
+/// Drops what a step does more than once, but for the first time.
+fn keep_first(effects: &mut Vec<Effect>) {
+    let mut is_first: Vec<bool> = Vec::with_capacity(effects.len());
+    let mut seen = FxHashSet::default();
+    for of_step in effects.chunk_by(|one, other| one.at == other.at) {
+        match of_step {
+            [_] => is_first.push(true),
+            _ => {
+                for it in of_step {
+                    is_first.push(seen.insert((&it.place, it.act, it.mode)));
+                }
+                seen.clear();
+            }
+        }
+    }
+    let mut is_first = is_first.into_iter();
+    effects.retain(|_| is_first.next() == Some(true));
+}
+
 impl Extractor<'_, '_> {
     fn body(&mut self, body: BodyId) {
         for step in self.function.body(body).cfg.steps() {
@@ -76,11 +95,7 @@ impl Extractor<'_, '_> {
         }
         let mut effects = std::mem::take(&mut self.found);
         let spawns = super::spawns::find(self.function, body, &mut effects);
-        let mut seen = FxHashSet::default();
-        let is_first: Vec<bool> =
-            effects.iter().map(|it| seen.insert((it.at, &it.place, it.act, it.mode))).collect();
-        let mut is_first = is_first.into_iter();
-        effects.retain(|_| is_first.next() == Some(true));
+        keep_first(&mut effects);
         let told = self.without_wrapped(&effects);
         let deeds = super::always::deeds(self.function, body, told.as_deref().unwrap_or(&effects));
         let captures = self.captures(body);
@@ -535,17 +550,18 @@ impl Extractor<'_, '_> {
         mode: Mode,
         sure: bool,
     ) {
-        let mut open: Vec<(Place, bool)> = Vec::new();
         let part_of = |place: &Place| {
             let mut place = place.clone();
             place.path.extend(path);
             place
         };
         let is_only = places.only().is_some();
-        open.extend(places.list.iter().rev().map(|place| (part_of(place), sure && is_only)));
+        let mut given = places.list.iter().map(|place| (part_of(place), sure && is_only));
+        // What a place leads to comes before the next one that is given.
+        let mut open: Vec<(Place, bool)> = Vec::new();
         // A request that a loop derives from itself is its own original.
         let mut copied: Vec<Place> = Vec::new();
-        while let Some((mut place, sure)) = open.pop() {
+        while let Some((mut place, sure)) = open.pop().or_else(|| given.next()) {
             if place.path.is_too_long() {
                 // Something is done to a part of a thing that has no name here.
                 place.path = place.path.shortened();

@@ -24,7 +24,7 @@ pub struct Function<'a> {
     /// The tree of that file.
     pub file: &'a Arc<File>,
     /// What its names mean.
-    pub info: &'a BodyInfo,
+    pub info: Arc<BodyInfo>,
     pub(super) bodies: Vec<BodyFlow>,
     by_literal: FxHashMap<ExprId, BodyId>,
     by_call: FxHashMap<ExprId, At>,
@@ -83,13 +83,13 @@ impl<'a> Function<'a> {
             index,
             file_id: declared.file,
             file,
-            info,
             bodies: Vec::new(),
             by_literal: FxHashMap::default(),
             by_call: FxHashMap::default(),
             definitions: Vec::new(),
             by_local: vec![Vec::new(); info.locals().len()],
             addressed: vec![false; info.locals().len()],
+            info,
         };
         function.add_body(None, None, block, calls);
         let mut next = 0;

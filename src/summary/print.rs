@@ -48,9 +48,9 @@ impl Summary {
 
 /// A place by the names of the function that it belongs to.
 pub fn place_name(index: &Index<'_>, func: FuncId, place: &Place) -> String {
+    let body = index.body(func);
     let named = |kind: LocalKind| {
-        let locals = index.body(func).locals();
-        locals.iter().find(|local| local.kind == kind && local.owner.is_none())
+        body.locals().iter().find(|local| local.kind == kind && local.owner.is_none())
     };
     let file = index.file_of(func);
     let text = |span| file.source.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -62,7 +62,7 @@ pub fn place_name(index: &Index<'_>, func: FuncId, place: &Place) -> String {
             .map_or_else(|| format!("parameter {index}"), |local| local.name.to_string()),
         Root::LiteralParam(_, index) => format!("parameter {index} of a literal"),
         Root::Global(object) => index.object(object).name.to_string(),
-        Root::Local(local) => index.body(func).local(local).name.to_string(),
+        Root::Local(local) => body.local(local).name.to_string(),
         Root::Call(expr, 0) | Root::Made(expr) | Root::Read(expr) => text(file.expr(expr).span),
         Root::Call(expr, result) => format!("{} result {result}", text(file.expr(expr).span)),
         Root::Element(_) => "element".into(),

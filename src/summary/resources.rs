@@ -138,7 +138,7 @@ impl<'a> Summaries<'a> {
         let Callee::Func(callee) = function.info.callee(call) else { return None };
         let inner = self.resources_within(*callee, wrappers.checked_sub(1)?, known);
         let inner = inner.into_iter().find(|inner| inner.result == result)?;
-        (!inner.is_left_out(function.file, function.info, call))
+        (!inner.is_left_out(function.file, &function.info, call))
             .then(|| Resource { asked: Vec::new(), ..inner })
     }
 
@@ -355,7 +355,7 @@ impl Walk for Nil<'_, '_> {
             let resolved = self.function.info.resolve(file.unparen(side));
             matches!(resolved, Def::Local(local) if *local == self.param)
         };
-        let compares = |one, other| is_param(one) && is_nil(file, self.function.info, other);
+        let compares = |one, other| is_param(one) && is_nil(file, &self.function.info, other);
         if !compares(left, right) && !compares(right, left) {
             return Some(());
         }

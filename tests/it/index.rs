@@ -67,11 +67,11 @@ fn check(text: &str) {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-fn bodies<'i>(
-    index: &'i Index<'_>,
+fn bodies(
+    index: &Index<'_>,
     package: straggler::project::PackageId,
     file: straggler::source::FileId,
-) -> Vec<&'i BodyInfo> {
+) -> Vec<Arc<BodyInfo>> {
     let package = index.package(package);
     let funcs =
         package.funcs.iter().filter(|func| func.file == file).map(|func| index.body(func.id));
@@ -83,7 +83,7 @@ fn bodies<'i>(
 fn check_file(
     index: &Index<'_>,
     file: &File,
-    bodies: &[&BodyInfo],
+    bodies: &[Arc<BodyInfo>],
     failures: &mut String,
 ) -> usize {
     let mut claims = 0;
@@ -121,8 +121,8 @@ fn find(file: &File, line: Span, code: &str, text: &str) -> Option<ExprId> {
     })
 }
 
-fn describe(index: &Index<'_>, file: &File, bodies: &[&BodyInfo], expr: ExprId) -> String {
-    let known = |body: &&&BodyInfo| {
+fn describe(index: &Index<'_>, file: &File, bodies: &[Arc<BodyInfo>], expr: ExprId) -> String {
+    let known = |body: &&Arc<BodyInfo>| {
         !body.type_of(expr).is_unknown()
             || !matches!(body.resolve(expr), Def::Unknown)
             || !matches!(body.callee(expr), Callee::Unknown { name: None })

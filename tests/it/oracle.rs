@@ -144,7 +144,7 @@ struct Compared<'a> {
     /// Names, calls and other expressions by their bytes.
     exprs: HashMap<(u32, u32, &'static str), ExprId>,
     /// The body that knows an expression.
-    owners: Vec<Option<&'a BodyInfo>>,
+    owners: Vec<Option<Arc<BodyInfo>>>,
 }
 
 impl<'a> Compared<'a> {
@@ -169,14 +169,14 @@ impl<'a> Compared<'a> {
             exprs.insert((span.start, span.end, what), expr);
         }
         let mut owners = vec![None; file.expr_count()];
-        let mut own = |body: &'a BodyInfo| {
+        let mut own = |body: Arc<BodyInfo>| {
             for (at, owner) in owners.iter_mut().enumerate() {
                 let expr = ExprId(at as u32);
                 let known = !matches!(body.resolve(expr), Def::Unknown)
                     || !body.type_of(expr).is_unknown()
                     || !matches!(body.callee(expr), Callee::Unknown { name: None });
                 if known {
-                    *owner = Some(body);
+                    *owner = Some(Arc::clone(&body));
                 }
             }
         };
@@ -209,7 +209,7 @@ impl<'a> Compared<'a> {
             if what == "type" { &["type", "name", "call"] } else { &[what] };
         let expr = kinds.iter().find_map(|&kind| self.exprs.get(&(span.0, span.1, kind)));
         let answer = expr.and_then(|&expr| {
-            let body = self.owners[expr.0 as usize]?;
+            let body = self.owners[expr.0 as usize].as_ref()?;
             match what {
                 "name" => self.def(body, expr),
                 "call" => self.callee(body.callee(expr)),

@@ -21,7 +21,7 @@ pub(super) enum Cancelled {
 
 /// How the context is cancelled that `context` is.
 pub(super) fn with(cx: &FunctionCx<'_>, function: &Function<'_>, context: ExprId) -> Cancelled {
-    let held = field_of(function.file, function.info, context);
+    let held = field_of(function.file, &function.info, context);
     let Some((owner, field)) = held.and_then(|(of, name)| Some((declared_as(&of)?, name))) else {
         return Cancelled::Unknown;
     };
@@ -61,7 +61,7 @@ fn cancel_beside(index: &Index<'_>, owner: ObjectId, context: Symbol) -> Option<
                 let ([first, second], [_]) = (&left[..], &right[..]) else { return None };
                 let info = index.body(func.id);
                 let own = |expr: ExprId| {
-                    let (of, name) = field_of(file, info, expr)?;
+                    let (of, name) = field_of(file, &info, expr)?;
                     (declared_as(&of) == Some(owner)).then_some(name)
                 };
                 (own(*first)? == context).then(|| own(*second))?
@@ -116,7 +116,7 @@ fn calls_of_field(index: &Index<'_>, func: FuncId, owner: ObjectId, field: Symbo
     let calls = file.descendants(Node::Decl(index.func(func).decl)).filter_map(|node| {
         let Node::Expr(call) = node else { return None };
         let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
-        let (of, name) = field_of(file, info, callee)?;
+        let (of, name) = field_of(file, &info, callee)?;
         (declared_as(&of) == Some(owner) && name == field).then_some(call)
     });
     calls.collect()

@@ -76,7 +76,7 @@ fn deed(look: Look<'_, '_>, func: &Func, owner: ObjectId, cond: Symbol, flags: &
     let file: &File = index.file_of(func.id);
     let info = index.body(func.id);
     let own_field = |expr: ExprId| {
-        let (of, name) = field_of(file, info, expr)?;
+        let (of, name) = field_of(file, &info, expr)?;
         (declared_as(&of) == Some(owner)).then_some(name)
     };
     let (mut wakes, mut changes) = (false, false);
@@ -125,7 +125,7 @@ fn flags(index: &Index<'_>, owner: ObjectId, function: &Function<'_>) -> Vec<Sym
     let root = Node::Decl(index.func(function.id).decl);
     let flag = |node| {
         let Node::Expr(expr) = node else { return None };
-        let (of, name) = field_of(function.file, function.info, expr)?;
+        let (of, name) = field_of(function.file, &function.info, expr)?;
         let is_bool = matches!(
             index.underlying(function.info.type_of(expr)),
             Type::Basic(Basic::Bool | Basic::UntypedBool)
@@ -220,7 +220,7 @@ fn may_end(
                 };
                 name.name == ender
                     && is_of(look, stay, info.callee(expr))
-                    && !is_another(stay, field_of(file, info, base))
+                    && !is_another(stay, field_of(file, &info, base))
                     && !(func == function.id && is_behind(function, turn, expr))
             }
             // The method as a value: whoever has it may call it.

@@ -143,7 +143,7 @@ impl<'a> Search<'_, 'a> {
             waits: format!("`{text}` waits"),
             object: Object {
                 ty: function.info.type_of(base).strip_pointer().clone(),
-                field: field_of(function.file, function.info, base),
+                field: field_of(function.file, &function.info, base),
             },
             enders: blocking.ended_by.iter().map(|name| Symbol::new(name)).collect(),
             feeders: Vec::new(),
@@ -162,7 +162,7 @@ impl<'a> Search<'_, 'a> {
         let (wait, field) = cfg.steps().find_map(|step| {
             let Step::Call(call) = cfg.step(step) else { return None };
             let base = turns::base_of_model(self.look.cx, function, call, Op::CondWait)?;
-            let (of, field) = field_of(function.file, function.info, base)?;
+            let (of, field) = field_of(function.file, &function.info, base)?;
             (declared_as(&of) == Some(owner) && cfg.reaches(step, step)).then_some((call, field))
         })?;
         let root = Node::Decl(declared.decl);
@@ -204,7 +204,7 @@ impl<'a> Search<'_, 'a> {
     fn value(&mut self, read: &Arc<Read<'a>>, at: At, value: ExprId) -> Option<Inside<'a>> {
         let function = &read.function;
         let value = function.file.unparen(value);
-        match denoted(function.file, function.info, value).unwrap_or(&Def::Unknown) {
+        match denoted(function.file, &function.info, value).unwrap_or(&Def::Unknown) {
             Def::Method(func, selection) if !selection.expression => self.declared(*func),
             Def::Global(object) => match function.index.object(*object).kind {
                 ObjectKind::Func(func) => self.declared(func),
@@ -329,7 +329,7 @@ fn assigned(index: &Index<'_>, func: &Func, owner: ObjectId, field: Symbol) -> V
             Node::Stmt(stmt) => {
                 let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind else { continue };
                 let is_it = |left: ExprId| {
-                    field_of(file, info, left)
+                    field_of(file, &info, left)
                         .is_some_and(|(of, name)| name == field && declared_as(&of) == Some(owner))
                 };
                 for (place, _) in left.iter().enumerate().filter(|(_, left)| is_it(**left)) {

@@ -75,7 +75,7 @@ fn ended_by(cx: &FunctionCx<'_>, function: &Function<'_>, channel: ExprId) -> Op
     if let Some(context) = base_of_model(cx, function, channel, Op::ContextDone) {
         return Some(context);
     }
-    let Some(&Def::Local(local)) = stay::denoted(function.file, function.info, channel) else {
+    let Some(&Def::Local(local)) = stay::denoted(function.file, &function.info, channel) else {
         return None;
     };
     let local = function.info.local(local);

@@ -658,9 +658,9 @@ impl Builder<'_, '_> {
     /// The parameter of a function of the package; `None` if that is not known. One without a name
     /// is not used.
     fn param(&mut self, func: FuncId, index: u32) -> Option<u32> {
-        let all = self.scenes[self.scene].cx.index().body(func).locals();
+        let body = self.scenes[self.scene].cx.index().body(func);
         let params = || {
-            all.iter().enumerate().filter(|(_, local)| {
+            body.locals().iter().enumerate().filter(|(_, local)| {
                 local.owner.is_none() && matches!(local.kind, LocalKind::Param(_))
             })
         };
@@ -672,7 +672,7 @@ impl Builder<'_, '_> {
     /// A function that is used as a value may be called from anywhere.
     fn read_function_value(&mut self, expr: ExprId) {
         let scene = &self.scenes[self.scene];
-        let named = scene.cx.index().func_named(scene.info, expr);
+        let named = scene.cx.index().func_named(&scene.info, expr);
         let Some(func) = named.filter(|func| self.is_own(*func)) else { return };
         let called = match scene.parent(Node::Expr(expr)) {
             Some(Node::Expr(around)) => match scene.file.expr(around).kind {
@@ -686,8 +686,8 @@ impl Builder<'_, '_> {
         if called {
             return;
         }
-        let locals = scene.cx.index().body(func).locals();
-        for (number, local) in locals.iter().enumerate() {
+        let body = scene.cx.index().body(func);
+        for (number, local) in body.locals().iter().enumerate() {
             let given = matches!(local.kind, LocalKind::Param(_) | LocalKind::Result(_));
             if local.owner.is_none() && given && self.depth(&local.ty).is_some() {
                 let number = self.number(Name::Local(func, LocalId(number as u32)));

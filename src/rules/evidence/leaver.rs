@@ -603,7 +603,7 @@ fn is_named_once(scene: &Scene<'_>) -> bool {
             continue;
         }
         let info = index.body(func.id);
-        let names_it = |expr: ExprId| index.func_named(info, expr) == Some(scene.cx.func);
+        let names_it = |expr: ExprId| index.func_named(&info, expr) == Some(scene.cx.func);
         named += file
             .descendants(Node::Decl(func.decl))
             .filter(|node| match *node {

@@ -131,6 +131,13 @@ fn check_group<'a>(
                 continue;
             };
             let scene = &groups.scenes[wait.scene];
+            // Whoever calls the function is looked for in the whole run: asked last.
+            if wait.act == Act::Send
+                && constant
+                && is_once(&scene.cx.package, scene.cx.func, wait.node)
+            {
+                break;
+            }
             let verb = if wait.act == Act::Send { "send on" } else { "receive from" };
             let what = format!("this {verb} `{}`", scene.text(wait.channel));
             let who = format!("{who} in `{}`", groups.scenes[others[0].scene].name.name);
@@ -226,14 +233,10 @@ fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> bool {
     let receiver = scene.receiver();
     let is_part =
         scene.selector(send.channel).is_some_and(|(base, _)| scene.local(base) == receiver);
-    let calls = scene.cx.package.uses().calls.get(&scene.cx.func).map_or(0, Vec::len);
+    let calls = || scene.cx.package.uses().calls.get(&scene.cx.func).map_or(0, Vec::len);
     // A single caller may well keep pace with the receiver.
-    let by_many = scene.name.name.is_exported() || calls > 1;
-    if receiver.is_none()
-        || !is_part
-        || !by_many
-        || is_once(&scene.cx.package, scene.cx.func, send.node)
-    {
+    let by_many = || scene.name.name.is_exported() || calls() > 1;
+    if receiver.is_none() || !is_part || !by_many() {
         return false;
     }
     let end = scene.span(send.node).start;
