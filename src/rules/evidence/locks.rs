@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, QualifiedName, Type};
+use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type, TypeDecl};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
@@ -43,6 +43,8 @@ pub(in crate::rules) struct Locks {
     given: FxHashMap<FuncId, Vec<Object>>,
     /// Whom a function calls that has to do with locks.
     pub(super) calls: FxHashMap<FuncId, Vec<Called>>,
+    /// Whom a function calls through an interface of the package that one type alone implements.
+    pub(super) dispatched: FxHashMap<FuncId, Vec<Called>>,
     /// Whom one calls that has not, as far as somebody asked.
     others: Mutex<FxHashMap<FuncId, Arc<[Called]>>>,
 }
@@ -70,6 +72,8 @@ impl Locks {
         let mut taken_by: FxHashMap<FuncId, Vec<Taken>> = FxHashMap::default();
         let mut given: FxHashMap<FuncId, Vec<Object>> = FxHashMap::default();
         let mut calls: FxHashMap<FuncId, Vec<Called>> = FxHashMap::default();
+        let mut behind: FxHashMap<(ObjectId, Symbol), Vec<FuncId>> = FxHashMap::default();
+        let mut dispatched: FxHashMap<FuncId, Vec<Called>> = FxHashMap::default();
         for scene in scenes {
             let func = scene.cx.func;
             let all = scene.nodes.iter().filter_map(|&node| match node {
@@ -90,8 +94,14 @@ impl Locks {
             if !called.is_empty() {
                 calls.insert(func, called);
             }
+            if taken_by.contains_key(&func) {
+                let through = through_interfaces(scene, &mut behind);
+                if !through.is_empty() {
+                    dispatched.insert(func, through);
+                }
+            }
         }
-        Locks { taken: taken_by, given, calls, others: Mutex::default() }
+        Locks { taken: taken_by, given, calls, dispatched, others: Mutex::default() }
     }
 
     /// Whether a function may give back a lock of its caller, itself or in what it calls, and has it no
@@ -213,6 +223,41 @@ fn called(scene: &Scene<'_>) -> impl Iterator<Item = Called> {
             _ => None,
         }
     })
+}
+
+/// The methods that a function calls through an interface of its package, where one type of that implements
+/// it beside that of the function itself: who wraps an interface has another of the kind inside.
+/// `behind` keeps who implements what.
+fn through_interfaces(
+    scene: &Scene<'_>,
+    behind: &mut FxHashMap<(ObjectId, Symbol), Vec<FuncId>>,
+) -> Vec<Called> {
+    let index = scene.cx.index();
+    let package = scene.cx.package.package;
+    let own = scene.cx.declared().receiver.and_then(|receiver| receiver.ty);
+    let called = scene.nodes.iter().filter_map(|&node| {
+        let Node::Expr(call) = node else { return None };
+        let Callee::InterfaceMethod(selection) = scene.info.callee(call) else { return None };
+        let TypeDecl::Global(owner) = selection.owner.named()?.decl else { return None };
+        if owner.package != package || scene.go_of(call).is_some() {
+            return None;
+        }
+        let all = behind.entry((owner, selection.name)).or_insert_with(|| {
+            let methods = index.package(package).funcs.iter().filter(|func| {
+                let of = func.receiver.filter(|_| func.name == selection.name);
+                of.and_then(|of| of.ty).is_some_and(|ty| {
+                    let pointer = index.object_type(ty).pointer();
+                    index.implements(&pointer, &selection.owner) != Some(false)
+                })
+            });
+            methods.map(|func| func.id).collect()
+        });
+        let of = |func: FuncId| index.func(func).receiver.and_then(|receiver| receiver.ty);
+        let mut others = all.iter().filter(|&&func| of(func) != own);
+        let method = *others.next().filter(|_| others.next().is_none())?;
+        Some((method, scene.literal_around(node), call))
+    });
+    called.collect()
 }
 
 /// A call of `Lock` or `RLock`.

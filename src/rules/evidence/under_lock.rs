@@ -15,6 +15,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
 use crate::index::{Builtin, Callee, Def, FuncId};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::locks::{
     Locking, Locks, MAX_CALLS, Object, Taken, held_at, locked, may_give_back, object, taken,
 };
@@ -63,7 +64,9 @@ fn held_around(
         return Some(held);
     }
     for (place, caller) in scenes.iter().enumerate() {
-        for &(callee, literal, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
+        let named = locks.calls.get(&caller.cx.func).into_iter().flatten();
+        let dispatched = locks.dispatched.get(&caller.cx.func).into_iter().flatten();
+        for &(callee, literal, call) in named.chain(dispatched) {
             if callee == scene.cx.func
                 && callee != caller.cx.func
                 && !caller.is_deferred(call)
@@ -127,9 +130,13 @@ fn check_group<'a>(
                     .or_else(|| receives_under(groups, op, locks, &held.lock)),
                 _ => needs_before(groups, op, locks, &held.lock),
             };
-            let Some(needs) = others.iter().map(needs).collect::<Option<Vec<Location>>>() else {
-                continue;
+            let all_need = || others.iter().map(needs).collect::<Option<Vec<Location>>>();
+            let goes_for_it = || {
+                (wait.act == Act::Send && unbuffered && !apart)
+                    .then(|| Leaving { groups, group, locks, lock: &held.lock }.needs(wait, others))
+                    .flatten()
             };
+            let Some(needs) = all_need().map(|all| all[0]).or_else(goes_for_it) else { continue };
             let scene = &groups.scenes[wait.scene];
             // Whoever calls the function is looked for in the whole run: asked last.
             if wait.act == Act::Send
@@ -146,7 +153,7 @@ fn check_group<'a>(
                 None => scene,
                 Some((place, _)) => &scenes[place],
             };
-            let mut finding = tell(scene, holder, span, &held.lock, &what, &who, needs[0]);
+            let mut finding = tell(scene, holder, span, &held.lock, &what, &who, needs);
             if let Some((place, call)) = held.caller {
                 let caller = &scenes[place];
                 let location =
@@ -167,6 +174,100 @@ fn check_group<'a>(
             break;
         }
     }
+}
+
+/// A receiver that learns that it is to leave, and takes the lock of who sends before it receives once
+/// more or returns.
+struct Leaving<'l, 'a> {
+    groups: &'l Groups<'a>,
+    group: &'l Group,
+    locks: &'l Locks,
+    lock: &'l Taken,
+}
+
+impl Leaving<'_, '_> {
+    /// Where the receiver takes the lock, if it is the only goroutine that receives. What makes it leave must not
+    /// come after somebody has had the lock: he may have told the sender.
+    fn needs(&self, send: &Op, receivers: &[&Op]) -> Option<Location> {
+        let first = receivers.first()?;
+        let scene = &self.groups.scenes[first.scene];
+        let alone = receivers.iter().all(|op| op.same_body(first))
+            && self.groups.is_started(scene, first.literal);
+        if !alone || !of_same_value(&self.groups.scenes[send.scene], send, self.lock) {
+            return None;
+        }
+        let cfg = scene.graph(first.literal)?;
+        let receives: Vec<StepId> =
+            receivers.iter().filter_map(|op| op.step(scene, &cfg)).collect();
+        let wanted =
+            Wanted { locks: self.locks, lock: self.lock, depth: MAX_CALLS, apart: &|_| false };
+        receivers.iter().find_map(|op| {
+            let (select, place) = op.select?;
+            let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
+            clauses.iter().enumerate().find_map(|(index, clause)| {
+                let comm = clause.comm.filter(|_| index as u32 != place)?;
+                let channel = Step::Comm(comm).received_from(scene.file)?;
+                let arm = cfg.step_of_stmt(comm)?;
+                let taken = cfg.steps().find_map(|step| {
+                    let location = taken_at(scene, cfg.step(step), &wanted)?;
+                    let comes = cfg.reaches_without(arm, step, &|step| receives.contains(&step));
+                    comes.then_some(location)
+                })?;
+                self.comes_unannounced(first.scene, channel).then_some(taken)
+            })
+        })
+    }
+
+    /// Whether what an arm waits for comes from somebody of the package who has not had the lock
+    /// before.
+    fn comes_unannounced(&self, scene: usize, channel: ExprId) -> bool {
+        let at = &self.groups.scenes[scene];
+        // Whose cancel function it is nobody says: it may be any that the package calls.
+        let every: Vec<Scene<'_>> = match is_done(at, channel) {
+            true => outside_tests(&at.cx.package, &["()"]).filter_map(Scene::new).collect(),
+            false => Vec::new(),
+        };
+        let mut causes: Vec<(&Scene<'_>, ExprId)> = Vec::new();
+        if let Some(group) = self.groups.of_expr(scene, channel) {
+            if group.open || std::ptr::eq(group, self.group) {
+                return false;
+            }
+            for op in &group.ops {
+                match (op.act, op.node) {
+                    (Act::Close, Node::Expr(call)) => {
+                        causes.push((&self.groups.scenes[op.scene], call));
+                    }
+                    (Act::Send | Act::Notify, _) => return false,
+                    _ => {}
+                }
+            }
+        } else if is_done(at, channel) {
+            for scene in &every {
+                let ends = scene.nodes.iter().filter_map(|&node| match node {
+                    Node::Expr(call) if is_cancel(scene, call) => Some((scene, call)),
+                    _ => None,
+                });
+                causes.extend(ends);
+            }
+        }
+        let unannounced = |&(scene, call): &(&Scene<'_>, ExprId)| {
+            let literal = scene.literal_around(Node::Expr(call));
+            let Some(cfg) = scene.graph(literal) else { return false };
+            let Some(end) = scene.step_of(&cfg, Node::Expr(call)) else { return false };
+            let wanted =
+                Wanted { locks: self.locks, lock: self.lock, depth: MAX_CALLS, apart: &|_| false };
+            let none = |step| taken_at(scene, cfg.step(step), &wanted).is_none();
+            cfg.steps().all(|step| none(step) || !cfg.reaches(step, end))
+        };
+        !causes.is_empty() && causes.iter().all(unannounced)
+    }
+}
+
+/// Whether a call is one of a context's cancel function.
+fn is_cancel(scene: &Scene<'_>, call: ExprId) -> bool {
+    let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
+    matches!(scene.info.callee(call), Callee::Value(_))
+        && scene.info.type_of(callee).is_named("context", "CancelFunc")
 }
 
 /// Whether a send fills room that the function itself has just made for it, in a variable that it alone has: it is the
@@ -300,14 +401,24 @@ fn receives_under(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> 
     excluding.map(|held| held.location).find(|location| *location != lock.location)
 }
 
-/// Where a goroutine takes the lock before it sends or closes.
+/// Where a goroutine takes the lock before it sends or closes; what it defers to a literal comes after all
+/// that follows the `defer`.
 fn needs_before(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Option<Location> {
     let scene = &groups.scenes[op.scene];
-    let cfg = scene.graph(op.literal)?;
-    let end = scene.step_of(&cfg, op.node)?;
-    let started = groups.is_started(scene, op.literal);
     let wanted = Wanted { locks, lock, depth: MAX_CALLS, apart: &|_| false };
-    started.then(|| locked_before(scene, &cfg, end, &wanted, &[])).flatten()
+    let before = |literal: Option<ExprId>, end: Node| {
+        let cfg = scene.graph(literal)?;
+        let end = scene.step_of(&cfg, end)?;
+        let started = groups.is_started(scene, literal);
+        started.then(|| locked_before(scene, &cfg, end, &wanted, &[])).flatten()
+    };
+    let deferred = || {
+        let literal = op.literal?;
+        let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
+        let stmt = scene.parent(Node::Expr(call)).filter(|_| scene.is_deferred(call))?;
+        before(scene.literal_around(stmt), stmt)
+    };
+    before(op.literal, op.node).or_else(deferred)
 }
 
 /// A lock that somebody holds who waits.
