@@ -276,17 +276,72 @@ impl<'g, 'a> Left<'g, 'a> {
         fields
     }
 
+    /// Where the function that receives puts the channel into the request that a send answers.
+    fn asked(&self, send: &Op) -> Option<Span> {
+        let (receive, _) = self.receives[0];
+        let (asker, answerer) =
+            (&self.groups.scenes[receive.scene], &self.groups.scenes[send.scene]);
+        let (_, field) = answerer.selector(send.channel)?;
+        let own = asker.text(receive.channel);
+        let is_own = |value: ExprId| asker.text(value) == own;
+        if send.scene == receive.scene || asker.selector(receive.channel).is_none() {
+            return None;
+        }
+        asker.nodes.iter().find_map(|&node| {
+            let asks = match node {
+                Node::Stmt(stmt) => match &asker.file.stmt(stmt).kind {
+                    StmtKind::Assign { left, op: None, right } if left.len() == right.len() => {
+                        left.iter().zip(right).any(|(&target, &value)| {
+                            let is_field =
+                                asker.selector(target).is_some_and(|(_, to)| to.name == field.name);
+                            is_field && asker.text(target) != own && is_own(value)
+                        })
+                    }
+                    _ => false,
+                },
+                Node::Expr(expr) => match &asker.file.expr(expr).kind {
+                    ExprKind::CompositeLit { elements, .. } => elements.iter().any(|element| {
+                        let key = element.key.map(|key| &asker.file.expr(key).kind);
+                        let is_field =
+                            matches!(key, Some(ExprKind::Ident(name)) if *name == field.name);
+                        is_field && is_own(element.value)
+                    }),
+                    _ => false,
+                },
+                Node::Decl(_) => false,
+            };
+            (asks && asker.literal_around(node) == receive.literal)
+                .then(|| first_line(asker, asker.span(node)))
+        })
+    }
+
     fn leaver(&self, send: &Op) -> Finding {
         let (receive, arm) = self.receives[0];
         let scene = &self.groups.scenes[send.scene];
         let receiver = &self.groups.scenes[receive.scene];
         let name = scene.text(send.channel);
-        let message = format!(
-            "nobody receives from `{name}` once `{}` has returned, and this send waits for nothing else",
-            receiver.name.name
-        );
-        let mut finding =
-            scene.cx.finding(first_line(scene, send.span(scene)), "stays here", message);
+        let sent = first_line(scene, send.span(scene));
+        let asked = self.asked(send);
+        let mut finding = match asked {
+            Some(asked) => {
+                let message = format!(
+                    "the answer on `{}` has no receiver when `{}` leaves first, and the send in `{}` waits for \
+                     nothing else",
+                    receiver.text(receive.channel),
+                    receiver.name.name,
+                    scene.name.name
+                );
+                receiver.cx.finding(asked, "asked for here", message)
+            }
+            None => {
+                let message = format!(
+                    "nobody receives from `{name}` once `{}` has returned, and this send waits for nothing else",
+                    receiver.name.name
+                );
+                scene.cx.finding(sent, "stays here", message)
+            }
+        };
+        finding.defect = scene.cx.location(sent);
         finding.confidence = confidence_at(scene, send.node);
         if let [make] = self.makes[..] {
             let maker = &self.groups.scenes[make.scene];
@@ -301,6 +356,15 @@ impl<'g, 'a> Left<'g, 'a> {
         }
         self.label_arm(&mut finding, receive.scene, &arm);
         let ready = short(receiver, arm.channel);
+        if asked.is_some() {
+            self.label_send(&mut finding, send);
+            finding.why = format!(
+                "`{name} <-` waits for `{}`, which gives up when `{ready}` is ready first",
+                receiver.name.name
+            );
+            finding.help = "make a channel with room for the answer for each question".to_owned();
+            return finding;
+        }
         finding.why = format!(
             "every receive stands in a `select` whose arm `<-{ready}` returns, and then no receiver is left"
         );
