@@ -88,25 +88,27 @@ fn looks_again(groups: &Groups<'_>, group: &Group, waiter: &Op) -> bool {
         && !scene.nodes.iter().any(asks)
 }
 
+/// Tells it where the field is set to nil: there it can be mended.
 fn tell(groups: &Groups<'_>, close: &Op, cleared: Span, waiter: &Op) -> Finding {
     let scene = &groups.scenes[waiter.scene];
     let closer = &groups.scenes[close.scene];
-    let name = scene.text(waiter.channel);
+    let name = closer.text(close.channel);
     let message = format!(
-        "`{name}` may be nil when this goroutine comes back to it, and then it never learns of the close"
+        "`{name}` is nil as soon as it is closed: the goroutine that comes back to it in `{}` never learns of the close",
+        scene.name.name
     );
-    let span = first_line(scene, scene.span(waiter.node));
-    let mut finding = scene.cx.finding(span, "stays here", message);
+    let mut finding = closer.cx.finding(cleared, "set to nil at once", message);
     finding.confidence = confidence(scene);
+    finding.defect = scene.cx.location(first_line(scene, scene.span(waiter.node)));
     finding.labels.push(Label {
         location: closer.cx.location(closer.span(close.node)),
-        role: Role::Context,
+        role: Role::Left,
         message: "closed here".to_owned(),
     });
     finding.labels.push(Label {
-        location: closer.cx.location(cleared),
-        role: Role::Left,
-        message: "and set to nil at once".to_owned(),
+        location: finding.defect,
+        role: Role::Stuck,
+        message: "the goroutine stays here".to_owned(),
     });
     finding.why = "an operation on a nil channel waits for ever".to_owned();
     finding.help =

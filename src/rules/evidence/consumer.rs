@@ -88,7 +88,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     })?;
     let makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).count();
     let (first, exit) = (receives.first()?, exits.first()?);
-    (makes > 0).then(|| tell(groups, send, first, exit))
+    (makes > 0).then(|| tell(groups, group, send, (first, exit), says_end))
 }
 
 /// Whether the channel is made with room for as many values as a loop around the send has turns:
@@ -514,20 +514,49 @@ impl Walk for GiveUp<'_, '_> {
     }
 }
 
-fn tell(groups: &Groups<'_>, send: &Op, receive: &Op, exit: &Exits) -> Finding {
+/// Tells it where the consumer gives up, if the send stands in another function and cannot know: whoever reads
+/// the send alone sees nothing wrong. `says_end` says whether the consumer tells that it has left.
+fn tell(
+    groups: &Groups<'_>,
+    group: &Group,
+    send: &Op,
+    (receive, exit): (&Op, &Exits),
+    says_end: bool,
+) -> Finding {
     let scene = &groups.scenes[send.scene];
     let consumer = &groups.scenes[receive.scene];
     let name = scene.text(send.channel);
     let waits = match send.select {
-        None => "this send waits for nothing else",
-        Some(_) => "this send, and who waits for it, wait until the caller's context is done",
+        None => " waits for nothing else",
+        Some(_) => ", and who waits for it, wait until the caller's context is done",
     };
-    let message = format!(
-        "nobody is left to receive from `{name}` when its consumers have given up, and {waits}"
-    );
-    let span = first_line(scene, send.span(scene));
-    let mut finding = scene.cx.finding(span, "stays here", message);
+    let sent = scene.cx.location(first_line(scene, send.span(scene)));
+    let left = consumer.cx.location(first_line(consumer, exit.left));
+    let at_send = says_end || send.scene == receive.scene;
+    let mut finding = match at_send {
+        true => {
+            let message = format!(
+                "nobody is left to receive from `{name}` when its consumers have given up, and this send{waits}"
+            );
+            scene.cx.finding(first_line(scene, send.span(scene)), "stays here", message)
+        }
+        false => {
+            let message = format!(
+                "nobody is left to receive from `{name}` when `{}` has given up here, and the send in `{}`{waits}",
+                consumer.name.name, scene.name.name
+            );
+            let span = first_line(consumer, exit.left);
+            consumer.cx.finding(span, "the consumer gives up here", message)
+        }
+    };
     finding.confidence = confidence_at(scene, send.node);
+    finding.defect = match group.only_make() {
+        Some(make) => {
+            let maker = &groups.scenes[make.scene];
+            maker.cx.location(maker.span(make.node))
+        }
+        None => sent,
+    };
     finding.labels.push(Label {
         location: consumer.cx.location(first_line(consumer, receive.span(consumer))),
         role: Role::Context,
@@ -540,10 +569,15 @@ fn tell(groups: &Groups<'_>, send: &Op, receive: &Op, exit: &Exits) -> Finding {
             message: "decided here".to_owned(),
         });
     }
-    finding.labels.push(Label {
-        location: consumer.cx.location(first_line(consumer, exit.left)),
-        role: Role::Left,
-        message: "the consumer gives up here".to_owned(),
+    finding.labels.push(match at_send {
+        true => Label {
+            location: left,
+            role: Role::Left,
+            message: "the consumer gives up here".to_owned(),
+        },
+        false => {
+            Label { location: sent, role: Role::Stuck, message: "the send stays here".to_owned() }
+        }
     });
     finding.why = "a consumer that returns early leaves the rest to nobody".to_owned();
     finding.help =
