@@ -8,7 +8,7 @@ use crate::rules::supersedes;
 use crate::source::{FileId, Location};
 
 /// The findings by path and place. Of those with one defect the most specific rule's is kept, or
-/// else the surest one; places that only the others speak of are added to its labels, but for what was
+/// else the surest one, or of two places the one that rests on the fewest conditions; places that only the others speak of are added to its labels, but for what was
 /// decided there. `display` is the path of a file as shown to people.
 pub fn merge(display: &dyn Fn(FileId) -> String, findings: Vec<Finding>) -> Vec<Finding> {
     let findings = sorted(display, findings);
@@ -41,7 +41,22 @@ fn replaces(new: &Finding, old: &Finding) -> bool {
     if supersedes(old.rule, new.rule) {
         return false;
     }
-    new.confidence.cmp(&old.confidence).then(new.severity.cmp(&old.severity)) == Ordering::Greater
+    let surer = new.confidence.cmp(&old.confidence).then(new.severity.cmp(&old.severity));
+    // Of two places the one for which less has to come together tells the simpler story.
+    let simpler = || {
+        let conditions = |finding: &Finding| {
+            finding.labels.iter().filter(|label| label.role == Role::Condition).count()
+        };
+        let (one, other) = (new.primary, old.primary);
+        let overlap = one.file == other.file
+            && one.span.start < other.span.end
+            && other.span.start < one.span.end;
+        match overlap {
+            true => Ordering::Equal,
+            false => conditions(old).cmp(&conditions(new)),
+        }
+    };
+    surer.then_with(simpler) == Ordering::Greater
 }
 
 fn absorb(mut kept: Finding, lost: Finding) -> Finding {

@@ -225,7 +225,7 @@ fn workers_that_are_told_to_leave() {
         )
     };
     check(&[("m.go", &source("item < 0 || !open", "continue"))], &[]);
-    check(&[("m.go", &source("!open", "return"))], &["m.go:24 send-without-receiver medium"]);
+    check(&[("m.go", &source("!open", "return"))], &["m.go:17 send-without-receiver medium"]);
 }
 
 #[test]
@@ -949,6 +949,98 @@ func (s *store) Ping(ctx context.Context, url string) error {
     check(&[("m.go", source)], &[]);
     let other = source.replace("http.Client{Timeout: time.Second}", "http.Client{}");
     check(&[("m.go", &other)], &["m.go:17 context-not-propagated high"]);
+}
+
+/// A receiver that learns of the end takes the lock of those who send: what ended it must not have had
+/// the lock before, or they know.
+#[test]
+fn a_receiver_that_leaves_by_the_lock_of_its_senders() {
+    let source = |close: &str, send: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype Session struct {{\n\tmu sync.Mutex\n\tqueue chan int\n\
+             \tclosed bool\n\tdone chan struct{{}}\n}}\n\nfunc New() *Session {{\n\
+             \ts := &Session{{queue: make(chan int), done: make(chan struct{{}})}}\n\tgo s.run()\n\treturn s\n}}\n\n\
+             func (s *Session) run() {{\n\tfor {{\n\t\tselect {{\n\t\tcase n := <-s.queue:\n\t\t\tprintln(n)\n\
+             \t\tcase <-s.done:\n\t\t\ts.mu.Lock()\n\t\t\ts.closed = true\n\t\t\ts.mu.Unlock()\n\t\t\treturn\n\
+             \t\t}}\n\t}}\n}}\n\nfunc (s *Session) Close() {{\n\t{close}\n\tclose(s.done)\n}}\n\n\
+             func (s *Session) Send(n int) {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\tif s.closed {{\n\t\treturn\n\t}}\n\
+             \t{send}\n}}\n"
+        )
+    };
+    let bare = "s.queue <- n";
+    let told = ["m.go:43 lock-held-while-blocked medium"];
+    check(&[("m.go", &source("println()", bare))], &told);
+    let first = "s.mu.Lock()\n\ts.closed = true\n\ts.mu.Unlock()";
+    check(&[("m.go", &source(first, bare))], &[]);
+    let select = "select {\n\tcase s.queue <- n:\n\tcase <-s.done:\n\t}";
+    check(&[("m.go", &source("println()", select))], &[]);
+}
+
+/// What is called through an interface with a lock held waits for a goroutine that takes it.
+#[test]
+fn a_close_behind_an_interface() {
+    let source = |close: &str, wrapped: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype Watcher interface {{\n\tClose()\n}}\n\ntype Client struct {{\n\
+             \tWatcher\n\tmu sync.Mutex\n\tconns int\n}}\n\nfunc New() *Client {{\n\tc := &Client{{}}\n\
+             \tw := &watcher{{c: c, stop: make(chan struct{{}}), done: make(chan struct{{}})}}\n\tgo w.run()\n\
+             \tc.Watcher = w\n\treturn c\n}}\n\nfunc (c *Client) Close() {{\n\tc.mu.Lock()\n\t{close}\n}}\n\n\
+             func (c *Client) again() {{\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tc.conns++\n}}\n\n\
+             type watcher struct {{\n\tc *Client\n\tstop chan struct{{}}\n\tdone chan struct{{}}\n}}\n\n\
+             func (w *watcher) Close() {{\n\tclose(w.stop)\n\t<-w.done\n}}\n\nfunc (w *watcher) run() {{\n\
+             \tdefer func() {{\n\t\tclose(w.done)\n\t}}()\n\tfor {{\n\t\tselect {{\n\t\tcase <-w.stop:\n\t\t\treturn\n\
+             \t\tdefault:\n\t\t\tw.c.again()\n\t\t}}\n\t}}\n}}\n{wrapped}"
+        )
+    };
+    let held = "defer c.mu.Unlock()\n\tc.Watcher.Close()";
+    check(&[("m.go", &source(held, ""))], &["m.go:26 lock-held-while-blocked medium"]);
+    check(&[("m.go", &source("c.mu.Unlock()\n\tc.Watcher.Close()", ""))], &[]);
+    // Which of two it is nobody says.
+    let other = "\ntype quiet struct{}\n\nfunc (quiet) Close() {}\n";
+    check(&[("m.go", &source(held, other))], &[]);
+}
+
+/// The answer to a request that is put into it as a field of who asks is told where he asks.
+#[test]
+fn an_answer_on_a_channel_that_is_kept() {
+    let source = |room: &str, answer: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\ntype task struct {{\n\tname string\n\tanswer chan error\n}}\n\n\
+             func work(tasks chan task) {{\n\tfor t := range tasks {{\n\t\t{answer}\n\t}}\n}}\n\n\
+             type asker struct {{\n\tanswer chan error\n\tctx context.Context\n\ttasks chan task\n}}\n\n\
+             func newAsker(ctx context.Context, tasks chan task) *asker {{\n\
+             \treturn &asker{{answer: make(chan error{room}), ctx: ctx, tasks: tasks}}\n}}\n\n\
+             func start(ctx context.Context) *asker {{\n\ttasks := make(chan task)\n\tgo work(tasks)\n\
+             \treturn newAsker(ctx, tasks)\n}}\n\nfunc (a *asker) ask(name string) error {{\n\
+             \tt := task{{name: name}}\n\tt.answer = a.answer\n\tselect {{\n\tcase a.tasks <- t:\n\
+             \tcase <-a.ctx.Done():\n\t\treturn nil\n\t}}\n\tselect {{\n\tcase err := <-a.answer:\n\t\treturn err\n\
+             \tcase <-a.ctx.Done():\n\t\treturn nil\n\t}}\n}}\n"
+        )
+    };
+    let bare = "t.answer <- nil";
+    check(&[("m.go", &source("", bare))], &["m.go:34 send-without-receiver medium"]);
+    let asks = "select {\n\t\tcase t.answer <- nil:\n\t\tdefault:\n\t\t}";
+    check(&[("m.go", &source("", asks))], &[]);
+}
+
+/// A function that is given a channel to close leaves without it; what closes others of the kind is not there for
+/// this one.
+#[test]
+fn a_channel_that_is_given_to_be_closed() {
+    let source = |early: &str| {
+        format!(
+            "package m\n\nimport \"errors\"\n\ntype Server struct {{\n\tstate int\n\tqueue chan chan struct{{}}\n}}\n\n\
+             func (s *Server) Modify(now bool, report func()) error {{\n\tdone := make(chan struct{{}})\n\
+             \tgo func() {{\n\t\t<-done\n\t\treport()\n\t}}()\n\tif now {{\n\t\treturn s.process(done, report)\n\t}}\n\
+             \ts.queue <- done\n\treturn nil\n}}\n\nfunc (s *Server) loop() {{\n\tfor done := range s.queue {{\n\
+             \t\tclose(done)\n\t}}\n}}\n\nfunc (s *Server) process(done chan struct{{}}, work func()) error {{\n\
+             \tif s.state > 1 {{\n\t\t{early}\n\t\treturn errors.New(\"shut down\")\n\t}}\n\tgo func() {{\n\t\twork()\n\
+             \t\tclose(done)\n\t}}()\n\treturn nil\n}}\n"
+        )
+    };
+    let told = ["m.go:32 receive-without-sender medium"];
+    check(&[("m.go", &source("println()"))], &told);
+    check(&[("m.go", &source("close(done)"))], &[]);
 }
 
 #[test]

@@ -36,10 +36,28 @@ struct Closing<'a> {
 }
 
 fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
-    let mut closes = group.ops.iter().filter(|op| op.act == Act::Close);
-    let (Some(close), None) = (closes.next(), closes.next()) else { return None };
-    let scene = &groups.scenes[close.scene];
     if group.ops.iter().any(|op| op.act == Act::Notify) {
+        return None;
+    }
+    let closes: Vec<&Op> = group.ops.iter().filter(|op| op.act == Act::Close).collect();
+    match closes[..] {
+        [close] => check_close(groups, group, close, None),
+        // Others close channels of the same kind.
+        _ => closes.iter().find_map(|close| {
+            let waiter = only_for(groups, group, close)?;
+            check_close(groups, group, close, Some(waiter))
+        }),
+    }
+}
+
+/// Who waits for what a function closes that was given the channel to do so: its caller has made it and, on
+/// the way there and from there on, gives it to nobody else.
+fn only_for<'g>(groups: &Groups<'_>, group: &'g Group, close: &Op) -> Option<&'g Op> {
+    let scene = &groups.scenes[close.scene];
+    let Def::Local(param) = scene.info.resolve(close.channel) else { return None };
+    let param = scene.info.local(*param);
+    let LocalKind::Param(index) = param.kind else { return None };
+    if param.owner.is_some() {
         return None;
     }
     let waits = |op: &&Op| match op.act {
@@ -47,7 +65,63 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         Act::Receive => op.select.is_none(),
         _ => false,
     };
-    let waiter = group.ops.iter().filter(|op| !op.same_body(close)).find(waits);
+    group.ops.iter().filter(waits).find(|waiter| {
+        let caller = &groups.scenes[waiter.scene];
+        let Some(local) = caller.local(waiter.channel) else { return false };
+        let made =
+            group.ops.iter().any(|op| matches!(op.act, Act::Make(_)) && op.scene == waiter.scene);
+        let Some(cfg) = caller.graph(None) else { return false };
+        let is_given = |&call: &ExprId| {
+            let given = caller.args(call).get(index as usize);
+            given.is_some_and(|&arg| caller.local(arg) == Some(local))
+        };
+        made && caller.info.local(local).kind == LocalKind::Var
+            && caller.calls(scene.cx.func).filter(is_given).any(|call| {
+                let Some(at) = cfg.step_of_expr(call) else { return false };
+                let given = caller.args(call)[index as usize];
+                caller.uses(local).all(|usage| {
+                    let receives = |op: &Op| {
+                        op.scene == waiter.scene
+                            && op.channel == usage
+                            && matches!(op.act, Act::Receive | Act::Range)
+                    };
+                    let node = Node::Expr(usage);
+                    let is_definition = || match caller.parent(node) {
+                        Some(Node::Stmt(stmt)) => match &caller.file.stmt(stmt).kind {
+                            StmtKind::Define { left, .. } => left.contains(&usage),
+                            _ => false,
+                        },
+                        _ => false,
+                    };
+                    let apart = || {
+                        caller.literal_around(node).is_none()
+                            && caller.step_of(&cfg, node).is_some_and(|step| {
+                                !cfg.reaches(step, at) && !cfg.reaches(at, step)
+                            })
+                    };
+                    caller.file.unparen(given) == usage
+                        || group.ops.iter().any(receives)
+                        || is_definition()
+                        || apart()
+                })
+            })
+    })
+}
+
+/// Looks for a way past a close; `only` is who waits for it, if others close channels of the group too.
+fn check_close(
+    groups: &Groups<'_>,
+    group: &Group,
+    close: &Op,
+    only: Option<&Op>,
+) -> Option<Finding> {
+    let scene = &groups.scenes[close.scene];
+    let waits = |op: &&Op| match op.act {
+        Act::Range => true,
+        Act::Receive => op.select.is_none(),
+        _ => false,
+    };
+    let waiter = only.or_else(|| group.ops.iter().filter(|op| !op.same_body(close)).find(waits));
     let closing = closing(scene, close)?;
     let own = match closing.literal {
         Some(_) => goes(scene, closing.literal),
@@ -63,20 +137,26 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let cfg = &closing.read.function.body(closing.body).cfg;
     let conditions = Conditions::new(&closing.read.function, closing.body);
     let once = waiter.is_some_and(|op| op.act == Act::Receive);
-    let sends = group
+    let is_end = |op: &&Op| match op.act {
+        Act::Send => once,
+        Act::Close => true,
+        _ => false,
+    };
+    let ends = group
         .ops
         .iter()
-        .filter(|op| once && op.act == Act::Send && op.scene == close.scene)
+        .filter(|op| op.scene == close.scene)
+        .filter(is_end)
         .filter_map(|op| scene.step_of(cfg, op.node))
+        .chain([closing.step])
         .collect();
     let mut walk = Past {
         read: &closing.read,
         groups,
         scene: close.scene,
-        close: closing.step,
         conditions: &conditions,
         ends_too: returned,
-        sends,
+        ends,
     };
     // Before the channel is made nobody waits for it.
     let made = group
@@ -91,13 +171,15 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
         _ => None,
     })?;
-    let mut finding = match waiter {
+    // Who was given the channel has the fault, and can mend it.
+    let waiting = waiter.filter(|waiter| !given || waiter.scene == close.scene);
+    let mut finding = match waiting {
         Some(waiter) => tell_waiter(groups, scene, close, waiter),
         None => tell_return(scene, close),
     };
     finding.confidence = confidence(scene);
     let left = scene.cx.location(first_line(scene, scene.span(Node::Stmt(exit))));
-    if waiter.is_none() {
+    if waiting.is_none() {
         finding.primary = left;
     }
     finding.defect = match group.only_make() {
@@ -119,6 +201,10 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     }));
     if finding.primary != left {
         finding.labels.push(label(left, Role::Left, "it leaves here without closing it"));
+    } else if let Some(waiter) = waiter {
+        let at = &groups.scenes[waiter.scene];
+        let waits = at.cx.location(first_line(at, waiter.span(at)));
+        finding.labels.push(label(waits, Role::Stuck, "who waits for it stays here"));
     }
     let closed = scene.cx.location(close.span(scene));
     finding.labels.push(label(closed, Role::Context, "closed on another way out"));
@@ -242,19 +328,19 @@ struct Past<'p, 'a> {
     read: &'p Read<'a>,
     groups: &'p Groups<'a>,
     scene: usize,
-    close: StepId,
     conditions: &'p Conditions,
     /// Whether who receives is not seen, and may leave at an end that this body looks at.
     ends_too: bool,
-    /// The sends after which one who waits for a value alone has it.
-    sends: Vec<StepId>,
+    /// The closes, who starts the one that is looked at, and the sends after which one who waits for a value
+    /// alone has it.
+    ends: Vec<StepId>,
 }
 
 impl Walk for Past<'_, '_> {
     type State = Decided;
 
     fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        if step == self.close || self.sends.contains(&step) {
+        if self.ends.contains(&step) {
             return Passing::Drop;
         }
         let mut decided = decided.clone();
