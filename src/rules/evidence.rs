@@ -47,7 +47,7 @@ mod unserved;
 mod unshared;
 
 use crate::diagnostic::{Confidence, Finding};
-use crate::index::Callee;
+use crate::index::{Callee, Func, Type};
 use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::one_ended::End;
 use crate::rules::evidence::traffic::{each_channel, loops_around};
@@ -169,10 +169,26 @@ fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(
 /// end with the process.
 fn confidence(scene: &Scene<'_>) -> Confidence {
     let package = scene.cx.index().package(scene.cx.package.package).name;
-    match is_beside_tests(&scene.cx) || package.as_str() == "main" {
+    let of_tests = || is_beside_tests(&scene.cx) && !stands_beside_copied_test(&scene.cx);
+    match package.as_str() == "main" || of_tests() {
         true => Confidence::Low,
         false => Confidence::Medium,
     }
+}
+
+/// Whether a function stands in the file of no test, beside a function that is called like a test and takes what
+/// one does: that runs as any code does.
+fn stands_beside_copied_test(cx: &FunctionCx<'_>) -> bool {
+    let index = cx.index();
+    let own = index.func(cx.func).file;
+    let is_test = |func: &Func| {
+        let Type::Func(signature) = index.func_type(func.id) else { return false };
+        func.file == own
+            && func.receiver.is_none()
+            && func.name.as_str().starts_with("Test")
+            && matches!(&signature.params[..], [only] if only.strip_pointer().is_named("testing", "T"))
+    };
+    !index.is_in_test_file(cx.func) && index.package(cx.func.package).funcs.iter().any(is_test)
 }
 
 /// The confidence that a goroutine which stays at a place matters: what runs once leaves one, which

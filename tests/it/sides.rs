@@ -1435,3 +1435,39 @@ fn a_loop_that_counts_what_it_has_received() {
     let told = ["m.go:9 send-without-receiver medium", "m.go:13 send-without-receiver medium"];
     check(&[("m.go", &source("\t\tcase <-stop:\n\t\t\treturn errs\n"))], &told);
 }
+
+/// What is called like a test and stands in no test's file runs as any code does, and so does what stands
+/// beside it.
+#[test]
+fn a_copied_test() {
+    let source = r#"package m
+
+import "testing"
+
+type source struct{ done chan struct{} }
+
+func (s *source) start() {
+	go func() {
+		for {
+			select {
+			case <-s.done:
+				return
+			}
+		}
+	}()
+}
+
+func (s *source) stop() {
+	close(s.done)
+	s.done = nil
+}
+
+func TestSource(t *testing.T) {
+	s := &source{done: make(chan struct{})}
+	s.start()
+	s.stop()
+}
+"#;
+    check(&[("m.go", source)], &["m.go:19 nil-channel medium"]);
+    check(&[("m_test.go", source)], &["m_test.go:19 nil-channel low"]);
+}
