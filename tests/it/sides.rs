@@ -1345,39 +1345,6 @@ fn a_network_without_a_handshake() {
 }
 
 #[test]
-fn a_call_that_waits_for_its_turn() {
-    let source = |bound: &str| {
-        format!(
-            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n\n\t\"golang.org/x/time/rate\"\n)\n\n\
-             type rpc interface {{\n\tCall(ctx context.Context, method string) error\n}}\n\n\
-             type limited struct {{\n\tc  rpc\n\trl *rate.Limiter\n}}\n\n\
-             func (l *limited) Call(ctx context.Context, method string) error {{\n\
-             \tif err := l.rl.Wait(ctx); err != nil {{\n\t\treturn err\n\t}}\n\
-             \tctx, cancel := context.{bound}\n\tdefer cancel()\n\treturn l.c.Call(ctx, method)\n}}\n\n\
-             type conductor struct {{\n\tc   rpc\n\tctx context.Context\n}}\n\n\
-             func (o *conductor) start() error {{\n\treturn o.c.Call(context.Background(), \"start\")\n}}\n\n\
-             func (o *conductor) loop(tick <-chan time.Time) {{\n\tfor {{\n\t\tselect {{\n\
-             \t\tcase <-o.ctx.Done():\n\t\t\treturn\n\t\tcase <-tick:\n\t\t\to.start()\n\t\t}}\n\t}}\n}}\n"
-        )
-    };
-    check(&[("m.go", &source("WithTimeout(ctx, 10*time.Second)"))], &[]);
-    let told = ["m.go:34 context-not-propagated medium"];
-    check(&[("m.go", &source("WithCancel(ctx)"))], &told);
-    // A semaphore is waited for behind those who do the same.
-    let limits = |bound: &str| {
-        let source = source(bound).replace("x/time/rate", "x/sync/semaphore");
-        let source = source.replace("rate.Limiter", "semaphore.Weighted");
-        source.replace("l.rl.Wait(ctx);", "l.rl.Acquire(ctx, 1);")
-    };
-    let gives_back = |source: String| {
-        source.replace("defer cancel()", "defer cancel()\n\tdefer l.rl.Release(1)")
-    };
-    check(&[("m.go", &gives_back(limits("WithTimeout(ctx, 10*time.Second)")))], &[]);
-    let told = ["m.go:35 context-not-propagated medium"];
-    check(&[("m.go", &gives_back(limits("WithCancel(ctx)")))], &told);
-}
-
-#[test]
 fn a_client_of_a_manager() {
     let source = |call: &str| {
         format!(
@@ -1468,6 +1435,6 @@ func TestSource(t *testing.T) {
 	s.stop()
 }
 "#;
-    check(&[("m.go", source)], &["m.go:19 nil-channel medium"]);
-    check(&[("m_test.go", source)], &["m_test.go:19 nil-channel low"]);
+    check(&[("m.go", source)], &["m.go:20 nil-channel medium"]);
+    check(&[("m_test.go", source)], &["m_test.go:20 nil-channel low"]);
 }

@@ -1,8 +1,6 @@
 //! Whether a callee waits for something that the context it is given could end.
 
-use crate::catalog::{
-    self, Blocking, Carrier, Context, Model, NonBlocking, Op, Pure, Starter, When,
-};
+use crate::catalog::{Blocking, Carrier, Context, NonBlocking, Pure, Starter, Wait, When};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
@@ -12,7 +10,7 @@ use crate::rules::bound::{has_databases_within, lacks_option};
 use crate::rules::context_not_propagated::{purpose, variant};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
-use crate::summary::{At, BodyId, Cancel, Function, Place, Read, Root, Wait, What, facts};
+use crate::summary::{At, BodyId, Cancel, Function, Place, Read, Root, What, facts};
 use crate::syntax::{BinaryOp, DeclKind, ExprId, ExprKind, Node, StmtKind};
 
 /// That a callee waits.
@@ -181,11 +179,11 @@ fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: u
             (_, When::Never) => Known::Harmless,
             _ if lacks_option(function, call, blocking) => Known::Harmless,
             // To open a stream takes no longer than to send a message.
-            _ if blocking.wait == catalog::Wait::Stream => Known::Harmless,
-            _ if blocking.wait == catalog::Wait::Sql && has_databases_within(cx) => Known::Harmless,
+            _ if blocking.wait == Wait::Stream => Known::Harmless,
+            _ if blocking.wait == Wait::Sql && has_databases_within(cx) => Known::Harmless,
             (Some(Carrier::Param(index)), _)
                 if index == arg
-                    && blocking.wait == catalog::Wait::Goroutines
+                    && blocking.wait == Wait::Goroutines
                     && is_local(function, call) =>
             {
                 Known::Harmless
@@ -261,28 +259,13 @@ pub fn waits_in(cx: &FunctionCx<'_>, func: FuncId, param: u32) -> Option<Evidenc
 fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<Evidence> {
     let read = cx.summaries().read(func)?;
     let place = Place::root(Root::Param(param));
-    let on_param = |wait: &&Wait| {
-        matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place)) && !wait.timed
-    };
-    let calls = read.function.calls().map(|(_, call)| call);
-    let turns = calls.filter(|&call| is_turn(cx, &read.function, call)).map(|call| {
-        let span = read.function.file.expr(call).span;
-        Location { file: read.function.file_id, span }
+    let waits = read.summary.waits.iter().find(|wait| {
+        wait.what != What::Library(Wait::Stream)
+            && !wait.timed
+            && !(wait.what == What::Library(Wait::Sql) && has_databases_within(cx))
+            && matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place))
     });
-    let turns: Vec<Location> = turns.collect();
-    let is_of_turn = |wait: &&Wait| {
-        wait.what == What::Library(catalog::Wait::Sleep) || turns.contains(&wait.location)
-    };
-    let mut waits = read.summary.waits.iter().filter(on_param);
-    // Who waits for its turn waits for no peer, and puts itself before what does.
-    let takes_turns = waits.clone().any(|wait| is_of_turn(&wait));
-    let wait = waits.find(|wait| match wait.what {
-        _ if is_of_turn(wait) => false,
-        What::Library(catalog::Wait::Stream) => false,
-        What::Library(catalog::Wait::Sql) => !has_databases_within(cx),
-        _ => true,
-    });
-    if let Some(wait) = wait {
+    if let Some(wait) = waits {
         let ends_with_receiver = matches!(&wait.cancel, Cancel::By(enders)
             if enders.iter().any(|ender| ender.root == Root::Receiver));
         let waits_at = Some(wait.location);
@@ -292,9 +275,6 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
     for step in function.body(BodyId::OWN).cfg.steps() {
         let at = At { body: BodyId::OWN, step };
         let Step::Call(call) = function.step(at) else { continue };
-        if is_turn(cx, function, call) {
-            continue;
-        }
         let args = function.args(call);
         for (index, &arg) in (0..).zip(args) {
             if !function.info.type_of(arg).is_context() {
@@ -305,46 +285,13 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
             if origin.detached || origin.deadline || origin.only().as_ref() != Some(&place) {
                 continue;
             }
-            let handed_on = || match function.info.callee(call) {
-                // Whom it stands before is out of sight.
-                Callee::InterfaceMethod(selection)
-                    if takes_turns
-                        && implementations(cx, selection)
-                            .is_none_or(|known| known.iter().all(|&other| other == func)) =>
-                {
-                    by_form(function, call, &selection.ty, index)
-                }
-                _ => None,
-            };
-            if let Some(evidence) = waits_within(cx, &read, call, index, depth).or_else(handed_on) {
+            if let Some(evidence) = waits_within(cx, &read, call, index, depth) {
                 let here = Location { file: function.file_id, span: function.file.expr(call).span };
                 return Some(Evidence { waits_at: evidence.waits_at.or(Some(here)), ..evidence });
             }
         }
     }
     None
-}
-
-/// Whether a call waits for its turn, or for some time: a semaphore that the function gives back when it
-/// returns is held for as long as the rest of it takes, which is looked at by itself.
-fn is_turn(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
-    let op = |call: ExprId| {
-        let known = facts(cx.catalog(), function.index, function.info.callee(call));
-        known.in_force::<Model>(cx.versions()).map(|model| model.op)
-    };
-    let gives_back = || {
-        let cfg = &function.body(BodyId::OWN).cfg;
-        cfg.steps().any(|step| match cfg.step(step) {
-            step @ Step::Defer(_) => {
-                step.call(function.file).and_then(op) == Some(Op::SemaphoreRelease)
-            }
-            _ => false,
-        })
-    };
-    let known = facts(cx.catalog(), function.index, function.info.callee(call));
-    let blocking = known.in_force::<Blocking>(cx.versions());
-    blocking.is_some_and(|blocking| blocking.wait == catalog::Wait::Sleep)
-        || op(call) == Some(Op::SemaphoreAcquire) && gives_back()
 }
 
 /// Whether one of the implementations of an interface's method waits on its parameter. If others

@@ -4,7 +4,8 @@
 //! held on every way to it, by its function or by one that calls it; whoever would end the wait (all
 //! receivers of the channel in their loops, all who send or close before they do, or a goroutine
 //! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
-//! that it calls. Room of a constant size counts as taken where several may call the function that
+//! that it calls; or the only receiver does when it learns that it is to leave. Who calls may do so through an
+//! interface of the package. Room of a constant size counts as taken where several may call the function that
 //! sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for each
 //! element of `x` suffices.
 
