@@ -1436,5 +1436,5 @@ func TestSource(t *testing.T) {
 }
 "#;
     check(&[("m.go", source)], &["m.go:20 nil-channel medium"]);
-    check(&[("m_test.go", source)], &["m_test.go:20 nil-channel low"]);
+    check(&[("m_test.go", source)], &[]);
 }
