@@ -8,8 +8,9 @@ use crate::rules::supersedes;
 use crate::source::{FileId, Location};
 
 /// The findings by path and place. Of those with one defect the most specific rule's is kept, or
-/// else the surest one, or of two places the one that rests on the fewest conditions; places that only the others speak of are added to its labels, but for what was
-/// decided there. `display` is the path of a file as shown to people.
+/// else the surest one, or of two places the one that rests on the fewest conditions; places that only the
+/// others speak of are added to its labels, but for what was decided there. `display` is the path of a
+/// file as shown to people.
 pub fn merge(display: &dyn Fn(FileId) -> String, findings: Vec<Finding>) -> Vec<Finding> {
     let findings = sorted(display, findings);
     let mut by_defect: BTreeMap<Location, Finding> = BTreeMap::new();

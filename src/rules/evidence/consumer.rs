@@ -550,13 +550,7 @@ fn tell(
         }
     };
     finding.confidence = confidence_at(scene, send.node);
-    finding.defect = match group.only_make() {
-        Some(make) => {
-            let maker = &groups.scenes[make.scene];
-            maker.cx.location(maker.span(make.node))
-        }
-        None => sent,
-    };
+    finding.defect = groups.only_make_of(group).unwrap_or(sent);
     finding.labels.push(Label {
         location: consumer.cx.location(first_line(consumer, receive.span(consumer))),
         role: Role::Context,

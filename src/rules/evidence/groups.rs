@@ -139,6 +139,13 @@ impl<'a> Groups<'a> {
         }
     }
 
+    /// The place where the channel is made, if that is one.
+    pub fn only_make_of(&self, group: &Group) -> Option<Location> {
+        let make = group.only_make()?;
+        let maker = &self.scenes[make.scene];
+        Some(maker.cx.location(maker.span(make.node)))
+    }
+
     /// All groups.
     pub fn all(&self) -> &[Group] {
         &self.channels.groups

@@ -50,6 +50,15 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     }
 }
 
+/// Whether an operation waits for the close of its channel and for nothing else.
+fn waits(op: &Op) -> bool {
+    match op.act {
+        Act::Range => true,
+        Act::Receive => op.select.is_none(),
+        _ => false,
+    }
+}
+
 /// Who waits for what a function closes that was given the channel to do so: its caller has made it and, on
 /// the way there and from there on, gives it to nobody else.
 fn only_for<'g>(groups: &Groups<'_>, group: &'g Group, close: &Op) -> Option<&'g Op> {
@@ -60,12 +69,7 @@ fn only_for<'g>(groups: &Groups<'_>, group: &'g Group, close: &Op) -> Option<&'g
     if param.owner.is_some() {
         return None;
     }
-    let waits = |op: &&Op| match op.act {
-        Act::Range => true,
-        Act::Receive => op.select.is_none(),
-        _ => false,
-    };
-    group.ops.iter().filter(waits).find(|waiter| {
+    group.ops.iter().filter(|op| waits(op)).find(|waiter| {
         let caller = &groups.scenes[waiter.scene];
         let Some(local) = caller.local(waiter.channel) else { return false };
         let made =
@@ -116,12 +120,7 @@ fn check_close(
     only: Option<&Op>,
 ) -> Option<Finding> {
     let scene = &groups.scenes[close.scene];
-    let waits = |op: &&Op| match op.act {
-        Act::Range => true,
-        Act::Receive => op.select.is_none(),
-        _ => false,
-    };
-    let waiter = only.or_else(|| group.ops.iter().filter(|op| !op.same_body(close)).find(waits));
+    let waiter = only.or_else(|| group.ops.iter().find(|op| !op.same_body(close) && waits(op)));
     let closing = closing(scene, close)?;
     let own = match closing.literal {
         Some(_) => goes(scene, closing.literal),
@@ -182,13 +181,8 @@ fn check_close(
     if waiting.is_none() {
         finding.primary = left;
     }
-    finding.defect = match group.only_make() {
-        Some(make) => {
-            let maker = &groups.scenes[make.scene];
-            maker.cx.location(maker.span(make.node))
-        }
-        None => scene.cx.location(close.span(scene)),
-    };
+    finding.defect =
+        groups.only_make_of(group).unwrap_or_else(|| scene.cx.location(close.span(scene)));
     let label = |location: Location, role: Role, message: &str| Label {
         location,
         role,
