@@ -111,6 +111,17 @@ pub enum EdgeKind {
     Done(StmtId),
 }
 
+impl EdgeKind {
+    /// The condition that the edge decides, and whether it holds.
+    pub fn condition(self) -> Option<(ExprId, bool)> {
+        match self {
+            EdgeKind::True(condition) => Some((condition, true)),
+            EdgeKind::False(condition) => Some((condition, false)),
+            _ => None,
+        }
+    }
+}
+
 /// How a path leaves the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exit {

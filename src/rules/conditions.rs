@@ -145,12 +145,10 @@ impl Conditions {
     }
 
     fn decide(&self, decided: &mut Decided, edge: &Edge) -> bool {
-        let (condition, holds) = match edge.kind {
-            EdgeKind::True(condition) => (condition, true),
-            EdgeKind::False(condition) => (condition, false),
-            EdgeKind::NoCase(stmt) => return !self.exhaustive.contains(&stmt),
-            _ => return true,
-        };
+        if let EdgeKind::NoCase(stmt) = edge.kind {
+            return !self.exhaustive.contains(&stmt);
+        }
+        let Some((condition, holds)) = edge.kind.condition() else { return true };
         let Some(&(number, negated)) = self.by_expr.get(&condition) else { return true };
         let holds = holds != negated;
         match decided.binary_search_by_key(&number, |(number, _)| *number) {

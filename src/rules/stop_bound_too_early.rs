@@ -2,7 +2,7 @@
 
 use crate::catalog::End;
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Edge, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::LocalId;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::watch::life::{self, Leaving};
@@ -193,11 +193,7 @@ impl Walk for Alive<'_, '_> {
     }
 
     fn edge(&mut self, error: &Self::State, edge: &Edge) -> Option<Self::State> {
-        let (condition, value) = match edge.kind {
-            EdgeKind::True(condition) => (condition, true),
-            EdgeKind::False(condition) => (condition, false),
-            _ => return Some(*error),
-        };
+        let Some((condition, value)) = edge.kind.condition() else { return Some(*error) };
         let scene = self.scene;
         if let Some((local, asks_for_one)) = scene.nil_test(condition) {
             let is_nil = asks_for_one != value;

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::flow::{Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::flow::{Edge, Exit, Passing, Start, StepId, Walk};
 use crate::index::{BodyInfo, Callee, Def, FuncId, LocalId, LocalKind, Type, TypeDecl};
 use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Mode};
@@ -342,11 +342,7 @@ impl Walk for Nil<'_, '_> {
     }
 
     fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
-        let (asked, holds) = match edge.kind {
-            EdgeKind::True(asked) => (asked, true),
-            EdgeKind::False(asked) => (asked, false),
-            _ => return Some(()),
-        };
+        let Some((asked, holds)) = edge.kind.condition() else { return Some(()) };
         let file = self.function.file;
         let ExprKind::Binary { op, left, right, .. } = file.expr(file.unparen(asked)).kind else {
             return Some(());

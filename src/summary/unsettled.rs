@@ -4,7 +4,7 @@
 //! and are left out: those on which the thing was never made, since the call that makes it also
 //! returned an error or the thing is nil; and those that decide one condition in two ways.
 
-use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, Start, StepId, Walk};
+use crate::flow::{Edge, Exit, Passing, Path, Start, StepId, Walk};
 use crate::index::{Def, Type};
 use crate::summary::Read;
 use crate::summary::effect::Effect;
@@ -95,11 +95,7 @@ impl Walk for Unsettled<'_, '_> {
 impl Unsettled<'_, '_> {
     /// The question that an edge answers.
     fn decision(&self, edge: &Edge) -> Option<(Question, bool)> {
-        let (cond, holds) = match edge.kind {
-            EdgeKind::True(cond) => (cond, true),
-            EdgeKind::False(cond) => (cond, false),
-            _ => return None,
-        };
+        let (cond, holds) = edge.kind.condition()?;
         question(&self.read.function, self.made.body, cond, holds)
     }
 

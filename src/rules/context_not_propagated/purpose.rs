@@ -2,7 +2,7 @@
 //! after the end of that context, or says so.
 
 use crate::catalog::{Callback, Called};
-use crate::flow::{EdgeKind, Step};
+use crate::flow::Step;
 use crate::index::{Callee, Def};
 use crate::rules::FunctionCx;
 use crate::source::Span;
@@ -294,13 +294,9 @@ fn decided(function: &Function<'_>, at: At) -> bool {
     let cfg = &function.body(at.body).cfg;
     let mut block = cfg.block_of(at.step);
     while let Some((from, edge)) = cfg.only_edge_to(block) {
-        let (cond, holds) = match edge.kind {
-            EdgeKind::True(cond) => (cond, true),
-            EdgeKind::False(cond) => (cond, false),
-            _ => {
-                block = from;
-                continue;
-            }
+        let Some((cond, holds)) = edge.kind.condition() else {
+            block = from;
+            continue;
         };
         if let ExprKind::Binary { op, left, right, .. } = file.expr(file.unparen(cond)).kind {
             let with_nil = matches!(function.info.resolve(file.unparen(right)), Def::Nil);

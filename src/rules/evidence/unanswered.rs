@@ -7,7 +7,7 @@
 //! request.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Edge, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, Type};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::traffic::body_of;
@@ -196,11 +196,7 @@ impl Walk for Failed<'_, '_> {
     }
 
     fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
-        let (asked, holds) = match edge.kind {
-            EdgeKind::True(asked) => (asked, true),
-            EdgeKind::False(asked) => (asked, false),
-            _ => return Some(()),
-        };
+        let Some((asked, holds)) = edge.kind.condition() else { return Some(()) };
         let file = self.function.file;
         match file.expr(file.unparen(asked)).kind {
             ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. }
