@@ -91,7 +91,8 @@ impl<'a> Summaries<'a> {
     fn started_in(&self, read: &Read<'a>, made: ExprId, result: u32) -> Option<Resource> {
         let function = &read.function;
         let mut found: Option<Resource> = None;
-        for effect in &read.effects(BodyId::OWN).effects {
+        let effects = &read.effects(BodyId::OWN).effects;
+        for effect in effects {
             let waits = matches!(effect.act, Act::Received(_) | Act::Drained);
             if effect.mode != Mode::Spawned || !effect.sure || !waits {
                 continue;
@@ -99,7 +100,10 @@ impl<'a> Summaries<'a> {
             if effect.place.root != Root::Made(made) || effect.place.path.is_empty() {
                 continue;
             }
-            let ends = self.ends(function, made, &effect.place.path);
+            let ranged = effects.iter().any(|other| {
+                other.act == Act::Drained && other.at == effect.at && other.place == effect.place
+            });
+            let ends = self.ends(function, made, &effect.place.path, ranged);
             if !ends.is_empty() {
                 let span = function.step(effect.at).span(function.file);
                 let started = Location { file: function.file_id, span };
@@ -250,8 +254,14 @@ impl<'a> Summaries<'a> {
         found
     }
 
-    /// The methods of the type of `made` that end what looks at its part `stop`.
-    fn ends(&self, function: &Function<'_>, made: ExprId, stop: &[Symbol]) -> Vec<Symbol> {
+    /// The methods of the type of `made` that end what looks at its part `stop`, or ranges over it.
+    fn ends(
+        &self,
+        function: &Function<'_>,
+        made: ExprId,
+        stop: &[Symbol],
+        ranged: bool,
+    ) -> Vec<Symbol> {
         let ty = function.info.type_of(made);
         let Some(named) = ty.named() else { return Vec::new() };
         let TypeDecl::Global(object) = named.decl else { return Vec::new() };
@@ -271,14 +281,15 @@ impl<'a> Summaries<'a> {
             })
         };
         let of_context = stop.last().is_some_and(|name| name.as_str() == "Done()");
-        // Who is sent work goes on with it.
-        let carries_work = matches!(stop, [name] if fields.fields.iter().any(|field| {
+        // Who is sent work goes on with it, and so does a range with whatever comes.
+        let goes_on = ranged
+            || matches!(stop, [name] if fields.fields.iter().any(|field| {
             field.name == *name && self.carries_work(&field.ty)
         }));
         let stops = |deed: &Deed| match (deed.act, &deed.place.path[..]) {
             _ if deed.place.root != Root::Receiver => false,
             (Act::Closed, path) => path == stop,
-            (Act::SentTo(_), path) => path == stop && !carries_work,
+            (Act::SentTo(_), path) => path == stop && !goes_on,
             (Act::Called, [field]) => of_context && is_cancel(*field),
             _ => false,
         };

@@ -1438,3 +1438,23 @@ func TestSource(t *testing.T) {
     check(&[("m.go", source)], &["m.go:20 nil-channel medium"]);
     check(&[("m_test.go", source)], &[]);
 }
+
+/// What a range has been sent is work; only a close ends it, whatever the elements are.
+#[test]
+fn a_pool_that_is_sent_work() {
+    let source = |end: &str| {
+        format!(
+            "package m\n\nimport \"errors\"\n\n\
+             type pool[R any] struct {{\n\tin  chan R\n\tout chan R\n}}\n\n\
+             func newPool[R any](f func(R)) *pool[R] {{\n\
+             \tp := &pool[R]{{in: make(chan R), out: make(chan R)}}\n\
+             \tgo func() {{\n\t\tfor r := range p.out {{\n\t\t\tf(r)\n\t\t}}\n\t}}()\n\treturn p\n}}\n\n\
+             func (p *pool[R]) put(r R) {{\n\tp.out <- r\n}}\n\n\
+             func (p *pool[R]) wait() {{\n\t{end}\n}}\n\n\
+             func Check(bad bool) error {{\n\tp := newPool[int](func(int) {{}})\n\
+             \tif bad {{\n\t\treturn errors.New(\"bad\")\n\t}}\n\tp.put(1)\n\tp.wait()\n\treturn nil\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("close(p.in)"))], &[]);
+    check(&[("m.go", &source("close(p.out)"))], &["m.go:31 lifecycle-not-ended high"]);
+}
