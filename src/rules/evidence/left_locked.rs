@@ -15,7 +15,7 @@ use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::locks::object;
+use crate::rules::evidence::locks::{Locking, object};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
@@ -193,12 +193,20 @@ fn check_lock<'a>(
         return None;
     }
     let leads = leading_to(cfg, lock.at.step);
+    let known = object(scene, lock.base);
+    let is_other = |operation: &&Operation| {
+        matches!(operation.name, "Unlock" | "RUnlock")
+            && !touches(&operation.text)
+            && known.zip(object(scene, operation.base)).is_some_and(|(one, other)| one != other)
+    };
+    let elsewhere = operations.iter().filter(is_other).map(|operation| operation.at);
     let conditions = &body.conditions;
     let mut walk = Held {
         scene,
         read,
         lock,
         unlocks: unlocks.iter().map(|unlock| unlock.at.step).collect(),
+        others: elsewhere.filter(|at| at.body == lock.at.body).map(|at| at.step).collect(),
         variable,
         conditions,
         leads,
@@ -215,12 +223,44 @@ fn check_lock<'a>(
             let later = |unlock: &&Operation| {
                 !unlock.deferred && scene.span(Node::Expr(unlock.call)).start > end
             };
-            releases.iter().any(later) && !is_alone_until(scene, lock, end)
+            releases.iter().any(later)
+                && !is_alone_until(scene, lock, end)
+                && !is_handed_over(scene, lock, path, stmt)
         }
         PathEnd::Exit(..) => false,
         PathEnd::Step(step) => step != lock.at.step || lock.name == "Lock",
     })?;
     (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
+}
+
+/// Whether the caller may have the lock after a `return`, and give it back by another function of the package,
+/// which does that without having taken it: who returns an error hands nothing over.
+fn is_handed_over(
+    scene: &Scene<'_>,
+    lock: &Operation,
+    path: &Path<(bool, Decided)>,
+    returned: StmtId,
+) -> bool {
+    let StmtKind::Return(results) = &scene.file.stmt(returned).kind else { return false };
+    let fails = results.last().is_some_and(|&result| {
+        let failed = |local: LocalId| {
+            path.decisions().any(|decided| {
+                let Some((asked, holds)) = decided.condition() else { return false };
+                scene.nil_test(asked).is_some_and(|(tested, differs)| {
+                    tested == local && differs == holds
+                })
+            })
+        };
+        !scene.is_nil(result)
+            && scene.info.type_of(result).is_error()
+            && scene.local(result).is_none_or(failed)
+    });
+    let known = object(scene, lock.base);
+    !fails
+        && known.is_some_and(|known| {
+            let Locking { locks, .. } = Locking::of(&scene.cx.package);
+            locks.is_given_elsewhere(scene.cx.func, known)
+        })
 }
 
 /// Whether a lock is a variable of the function that up to a place in its text nobody else has, so that nobody
@@ -478,6 +518,8 @@ struct Held<'h, 'a> {
     lock: &'h Operation,
     /// Where it is unlocked.
     unlocks: FxHashSet<StepId>,
+    /// Where something is unlocked that is known to be another lock.
+    others: FxHashSet<StepId>,
     /// The variable that the lock is reached by; `None` for one of package level.
     variable: Option<LocalId>,
     conditions: &'h Conditions,
@@ -502,6 +544,10 @@ impl Held<'_, '_> {
         }
         if self.variable.is_some_and(|variable| function.defines(at, variable)) {
             return true;
+        }
+        // Another lock has nothing to do with this one.
+        if self.others.contains(&step) {
+            return false;
         }
         let Some(call) = function.step(at).call(function.file) else { return false };
         let name = match self.scene.info.callee(call) {

@@ -131,6 +131,11 @@ impl Locks {
                 })
     }
 
+    /// Whether a function other than this one gives back a lock that it never takes.
+    pub(super) fn is_given_elsewhere(&self, func: FuncId, object: Object) -> bool {
+        self.given.iter().any(|(&other, objects)| other != func && objects.contains(&object))
+    }
+
     /// Whether a step of a function calls one that may give back a lock of its caller.
     pub(super) fn given_by_callee(&self, scene: &Scene<'_>, call: ExprId, object: Object) -> bool {
         matches!(scene.info.callee(call), Callee::Func(callee)

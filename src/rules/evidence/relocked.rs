@@ -8,13 +8,14 @@
 //! have one.
 
 mod first;
+mod kept;
 
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, FuncId};
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Locking, Locks, Taken, held_at, locked, may_give_back};
+use crate::rules::evidence::locks::{Locking, Locks, Taken, held_at, locked};
 use crate::rules::evidence::relocked::first::{
     First, Firsts, Owner, base_of, may_return_before, runs_in_turn,
 };
@@ -40,6 +41,9 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
                 findings.extend(tell(package, &holder, callee, &first));
             }
         }
+    }
+    for scene in &scenes {
+        kept::check(scene, &locks, findings);
     }
     let mut seen: FxHashSet<FuncId> = FxHashSet::default();
     for caller in scenes.iter().filter(|scene| locks.taken.contains_key(&scene.cx.func)) {
@@ -80,7 +84,6 @@ fn check_through<'a>(
             continue;
         }
         if runs_in_turn(through, call)
-            && !may_give_back(through, first.lock.object)
             && !gives_before(through, locks, call, &first)
             && let Some(holder) = held_by_all(package, scenes, locks, through, &first)
             && waits(locks, &holder.lock, &first.lock)

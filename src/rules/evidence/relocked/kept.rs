@@ -1,0 +1,139 @@
+//! A lock that the function takes again before what it has deferred gives it back.
+//!
+//! Evidence: a function holds a lock of `sync` where it defers to give that back, and a path leads from
+//! there to a step of the same body that takes it again, past none that may give it back in turn. What
+//! is deferred runs when the function returns, not at the end of a turn or a block.
+
+use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::flow::{Start, StepId};
+use crate::index::Callee;
+use crate::rules::conditions::{Conditions, Way, condition};
+use crate::rules::evidence::left_locked::root_variable;
+use crate::rules::evidence::locks::{Locks, Taken, gives_back, held_at, locked, object};
+use crate::rules::evidence::relocked::first::base_of;
+use crate::rules::evidence::relocked::waits;
+use crate::rules::evidence::first_line;
+use crate::rules::scene::{Scene, is_beside_tests};
+use crate::summary::{At, Function};
+use crate::syntax::{ExprId, Node};
+
+/// Reports the locks that the function takes again.
+pub(super) fn check(scene: &Scene<'_>, locks: &Locks, findings: &mut Vec<Finding>) {
+    let own = locks.taken.get(&scene.cx.func).map_or(&[][..], Vec::as_slice);
+    if own.is_empty() {
+        return;
+    }
+    for &node in scene.nodes.iter() {
+        let Node::Expr(unlock) = node else { continue };
+        let is_unlock = scene
+            .method_call(unlock)
+            .is_some_and(|(_, name)| matches!(name.name.as_str(), "Unlock" | "RUnlock"));
+        if is_unlock && scene.is_deferred(unlock) {
+            findings.extend(check_deferred(scene, locks, own, unlock));
+        }
+    }
+}
+
+fn check_deferred(
+    scene: &Scene<'_>,
+    locks: &Locks,
+    own: &[Taken],
+    unlock: ExprId,
+) -> Option<Finding> {
+    let (base, _) = scene.method_call(unlock)?;
+    let (wanted, text) = (object(scene, base)?, scene.text(base));
+    let literal = scene.literal_around(Node::Expr(unlock));
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let function = &read.function;
+    let body = function.body_of(literal)?;
+    let cfg = &function.body(body).cfg;
+    let deferred = cfg.step_of_expr(unlock)?;
+    let same = |taken: &&Taken| {
+        taken.object == wanted
+            && taken.literal == literal
+            && base_of(scene, taken).is_some_and(|base| scene.text(base) == text)
+    };
+    let held = held_at(scene, locks, literal, cfg, deferred);
+    let held = *held.iter().find(same)?;
+    let again: Vec<(StepId, Taken)> = own
+        .iter()
+        .filter(same)
+        .filter(|taken| waits(locks, &held, taken))
+        .filter_map(|taken| Some((cfg.step_of_expr(taken.call)?, *taken)))
+        .collect();
+    let variable = root_variable(scene, base)?;
+    let settled = |step: StepId| {
+        let at = At { body, step };
+        variable.is_some_and(|variable| function.defines(at, variable))
+            || may_give(scene, locks, function, at, &held)
+    };
+    let conditions = Conditions::new(function, body);
+    let is_again = |step: StepId| again.iter().any(|(other, _)| *other == step);
+    let mut way = Way { conditions: &conditions, to: &is_again, settled: &settled };
+    let path = cfg.search(Start::After(deferred), Vec::new(), &mut way).into_iter().next()?;
+    let crate::flow::PathEnd::Step(end) = path.end else { return None };
+    let (_, taken) = again.iter().find(|(step, _)| *step == end)?;
+    let last = path.decisions().filter_map(condition).next_back();
+    Some(tell(scene, &held, unlock, taken, last))
+}
+
+/// Whether a step may give back a lock right away.
+fn may_give(
+    scene: &Scene<'_>,
+    locks: &Locks,
+    function: &Function<'_>,
+    at: At,
+    held: &Taken,
+) -> bool {
+    let Some(call) = function.step(at).call(function.file) else { return false };
+    if scene.is_deferred(call) {
+        return false;
+    }
+    let name = match scene.info.callee(call) {
+        Callee::Func(func) => Some(scene.cx.index().func(*func).name),
+        Callee::Builtin(_) | Callee::Conversion(_) => None,
+        _ => scene.method_call(call).map(|(_, name)| name.name),
+    };
+    // Whose name speaks of unlocking, and does not of another lock, may unlock this one.
+    let says_so = name.is_some_and(|name| name.as_str().to_ascii_lowercase().contains("unlock"))
+        && scene.method_call(call).is_none_or(|(base, _)| object(scene, base).is_none());
+    gives_back(scene, call, held.object)
+        || locks.given_by_callee(scene, call, held.object)
+        || says_so
+}
+
+fn tell(
+    scene: &Scene<'_>,
+    held: &Taken,
+    unlock: ExprId,
+    again: &Taken,
+    last: Option<ExprId>,
+) -> Finding {
+    let name = locked(scene, held);
+    let cx = &scene.cx;
+    let message = format!(
+        "`{name}` is locked here while `{}` holds it: the deferred unlock runs when that returns",
+        scene.name.name
+    );
+    let at = scene.span(Node::Expr(again.call));
+    let mut finding = cx.finding(first_line(scene, at), "waits for itself", message);
+    finding.confidence =
+        if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
+    finding.defect = cx.location(scene.span(Node::Expr(unlock)));
+    let mut label = |location, role, message: String| {
+        finding.labels.push(Label { location, role, message });
+    };
+    label(held.location, Role::Context, format!("`{name}` is locked here"));
+    let deferred = cx.location(scene.span(Node::Expr(unlock)));
+    label(deferred, Role::Context, "given back when the function returns".to_owned());
+    if let Some(condition) = last {
+        let span = first_line(scene, scene.span(Node::Expr(condition)));
+        label(cx.location(span), Role::Condition, "decided here".to_owned());
+    }
+    finding.why =
+        "a lock does not know who holds it: the same goroutine waits for itself".to_owned();
+    finding.help =
+        "unlock without `defer` before it goes on, or move what needs the lock to a function of its own"
+            .to_owned();
+    finding
+}
