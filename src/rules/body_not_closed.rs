@@ -4,7 +4,7 @@ mod transport;
 
 use crate::catalog::{Carrier, Resource};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::index::Constant;
+use crate::index::{Constant, Def};
 use crate::rules::bound;
 use crate::rules::held::{self, Held, Lost, Test, Way};
 use crate::rules::recurrence;
@@ -39,7 +39,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             true => vec![Lost { span: held.span(function), way: Way::Return, last: None }],
             false => {
                 let beside = |effect: &Effect| is_beside(&held, effect);
-                let absent = |test| says_empty(function, test);
+                let absent = |test| says_empty(function, test) || says_over(function, test);
                 held::lost(cx, &read, &held, &beside, &absent)
             }
         };
@@ -111,6 +111,27 @@ fn says_empty(function: &Function<'_>, test: Test) -> bool {
         }
     };
     is_status(left) && is_empty(right) || is_status(right) && is_empty(left)
+}
+
+/// Whether what a path was decided by says that a context is over: what was asked for with it is torn down.
+fn says_over(function: &Function<'_>, test: Test) -> bool {
+    let file = function.file;
+    let Test::Is(condition, value) = test else { return false };
+    let ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } =
+        file.expr(file.unparen(condition)).kind
+    else {
+        return false;
+    };
+    let is_nil = |expr: ExprId| matches!(function.info.resolve(file.unparen(expr)), Def::Nil);
+    let asks_end = |expr: ExprId| {
+        let ExprKind::Call { callee, .. } = file.expr(file.unparen(expr)).kind else {
+            return false;
+        };
+        matches!(file.expr(file.unparen(callee)).kind, ExprKind::Selector { base, name }
+            if name.name.as_str() == "Err" && function.info.type_of(base).is_context())
+    };
+    (op == BinaryOp::Ne) == value
+        && (asks_end(left) && is_nil(right) || is_nil(left) && asks_end(right))
 }
 
 /// Whether the function gives a transport a way to dial of its own that need not dial, so that the

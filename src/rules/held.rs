@@ -12,10 +12,10 @@ mod paths;
 use crate::catalog::{Base, Carrier, Context, End, Resource, Versions};
 use crate::flow::{Step, StepId};
 use crate::index::{Callee, Def, FuncId, Type};
-use crate::rules::FunctionCx;
+use crate::rules::{FunctionCx, recurrence};
 use crate::rules::scene::is_beside_tests;
 use crate::source::Span;
-use crate::summary::{Act, At, BodyId, Function, Mode, Place, Read, Root, facts};
+use crate::summary::{Act, At, BodyId, ContextOrigin, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Parents, StmtKind, Symbol};
 
 pub use paths::{Lost, Test, Way, let_go, lost};
@@ -297,16 +297,18 @@ fn element(
     Some(format!("{}.{field}", function.text(*variable)))
 }
 
-/// Whether the context that a call is made with is one that this function can cancel, so that the
-/// thing ends with it.
+/// Whether the context that a call is made with is one that this function can cancel, or every caller of it that
+/// the run shows, so that the thing ends with it.
 pub fn ends_with_context(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> bool {
     let cancelled = |at: At, context: ExprId| {
         let origin = cx.summaries().context(function, at, context);
-        origin.derivations.iter().any(|&call| {
-            let known = facts(cx.catalog(), function.index, function.info.callee(call));
-            let mut contexts = known.all_in_force::<Context>(cx.versions());
-            contexts.any(|fact| fact.cancel.is_some())
-        })
+        may_cancel(cx, function, &origin)
+            || match origin.only() {
+                Some(Place { root: Root::Param(index), path }) if path.is_empty() => {
+                    callers_cancel(cx, index)
+                }
+                _ => false,
+            }
     };
     match held.fact.context {
         Some(Carrier::Param(index)) => {
@@ -321,6 +323,32 @@ pub fn ends_with_context(cx: &FunctionCx<'_>, function: &Function<'_>, held: &He
         }),
         _ => false,
     }
+}
+
+/// Whether a function makes a context itself, with the means to cancel it.
+fn may_cancel(cx: &FunctionCx<'_>, function: &Function<'_>, origin: &ContextOrigin) -> bool {
+    origin.derivations.iter().any(|&call| {
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        known.all_in_force::<Context>(cx.versions()).any(|fact| fact.cancel.is_some())
+    })
+}
+
+/// Whether all callers of the function, which no other package can call, make the context that they give it for
+/// this parameter with the means to cancel it.
+fn callers_cancel(cx: &FunctionCx<'_>, index: u32) -> bool {
+    if cx.declared().name.is_exported() {
+        return false;
+    }
+    let calls = recurrence::calls(&cx.package, cx.declared());
+    !calls.is_empty()
+        && calls.iter().all(|&(caller, call)| {
+            let Some(read) = cx.summaries().read(caller) else { return false };
+            let function = &read.function;
+            let given = function.args(call).get(index as usize);
+            given.zip(function.at_call(call)).is_some_and(|(&given, at)| {
+                may_cancel(cx, function, &cx.summaries().context(function, at, given))
+            })
+        })
 }
 
 /// The calls that may have made the request that a call is given.

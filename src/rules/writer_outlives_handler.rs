@@ -11,6 +11,7 @@ use crate::rules::scene::may_start_goroutines;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{Function, Read, Spawn};
+use crate::syntax::ExprKind;
 
 pub const RULE: Rule = Rule {
     page: include_str!("../../rules/writer-outlives-handler.md"),
@@ -30,12 +31,26 @@ fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     for body in read.function.bodies() {
         for spawn in &read.effects(body).spawns {
             let held = held(cx, &read, spawn);
-            if held.is_empty() || !is_left_behind(&read, spawn) || others_may_wait(&read, spawn) {
+            if held.is_empty() || is_hijacked(&read, spawn) || !is_left_behind(&read, spawn) || others_may_wait(&read, spawn) {
                 continue;
             }
             findings.extend(held.iter().map(|held| finding(cx, &read, spawn, held)));
         }
     }
+}
+
+/// Whether the handler has taken over the connection before it starts a goroutine: the server does nothing more
+/// with it (`http.Hijacker`), and the writer writes nothing.
+fn is_hijacked(read: &Read<'_>, spawn: &Spawn) -> bool {
+    let function = &read.function;
+    let cfg = &function.body(spawn.at.body).cfg;
+    cfg.steps().any(|step| {
+        let Some(call) = cfg.step(step).call(function.file) else { return false };
+        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return false };
+        let hijacks = matches!(function.file.expr(function.file.unparen(callee)).kind,
+            ExprKind::Selector { name, .. } if name.name.as_str() == "Hijack");
+        hijacks && cfg.reaches(step, spawn.at.step)
+    })
 }
 
 fn finding(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn, held: &Held) -> Finding {

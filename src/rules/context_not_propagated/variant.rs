@@ -10,7 +10,7 @@ use crate::rules::context_not_propagated::sibling;
 use crate::rules::context_not_propagated::{callee_text, purpose, push_own, use_own};
 use crate::source::Span;
 use crate::summary::{At, Function, Mode, Place, Read, Root, facts};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// The calls of the function that wait without a context where one could be given.
 pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
@@ -130,7 +130,7 @@ fn check_call(
 }
 
 /// Whether a call asks a condition again and again that fails once the context is cancelled: it is given to
-/// what the condition waits for, and the error of that is returned, which ends the asking.
+/// what the condition waits for, and the error of that is returned or fails the test, which ends the asking.
 fn asks_with(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, own: &Own) -> bool {
     let function = &read.function;
     let (file, info) = (function.file, &function.info);
@@ -160,11 +160,36 @@ fn asks_with(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, own: &Own) -> b
             is_given.then(|| local(*left.last()?)).flatten()
         };
         let errors: Vec<LocalId> = inside().filter_map(failed).collect();
+        let names_error = |node: Node| {
+            file.descendants(node).any(|node| match node {
+                Node::Expr(expr) => local(expr).is_some_and(|it| errors.contains(&it)),
+                _ => false,
+            })
+        };
         inside().any(|node| {
             let Node::Stmt(stmt) = node else { return false };
-            let StmtKind::Return(results) = &file.stmt(stmt).kind else { return false };
-            results.last().and_then(|&last| local(last)).is_some_and(|it| errors.contains(&it))
+            match file.stmt(stmt).kind {
+                StmtKind::Return(ref results) => results
+                    .last()
+                    .and_then(|&last| local(last))
+                    .is_some_and(|it| errors.contains(&it)),
+                StmtKind::If { cond, then, .. } => {
+                    names_error(Node::Expr(cond)) && ends_test(function, then)
+                }
+                _ => false,
+            }
         })
+    })
+}
+
+/// Whether a statement ends the goroutine of a test, by name.
+fn ends_test(function: &Function<'_>, stmt: StmtId) -> bool {
+    let file = function.file;
+    file.descendants(Node::Stmt(stmt)).any(|node| {
+        let Node::Expr(call) = node else { return false };
+        let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
+        matches!(file.expr(file.unparen(callee)).kind, ExprKind::Selector { name, .. }
+            if matches!(name.name.as_str(), "Fatal" | "Fatalf" | "FailNow"))
     })
 }
 

@@ -6,7 +6,7 @@
 //! the request is in no other hands by then.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Path, Start, Step, StepId};
+use crate::flow::{Edge, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{LocalId, LocalKind};
 use crate::rules::conditions::{Conditions, Decided, Way, condition};
 use crate::rules::evidence::consumer::bound;
@@ -14,7 +14,7 @@ use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
 
 /// Reports the requests that are not answered on every way.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -61,13 +61,47 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     // Who answers in a `select` has tried; beside that is what ends one of the two.
     let selects = answers.iter().filter_map(|op| op.select);
     answered.extend(selects.filter_map(|(select, _)| cfg.step_of_stmt(select)));
-    let mut walk = Way {
+    let (_, came) = bound(scene, served);
+    let way = Way {
         conditions: &conditions,
         to: &|step| step == start,
         settled: &|step| answered.contains(&step),
     };
+    let mut walk = Unanswered { scene, came, way };
     let paths = cfg.search(Start::After(start), Vec::new(), &mut walk);
     Some(tell(groups, wait, served, answer, paths.first()?))
+}
+
+/// Follows a request that came: where the receive says that nothing did, there is none.
+struct Unanswered<'u, 'a> {
+    scene: &'u Scene<'a>,
+    /// The variable that says whether something came.
+    came: Option<LocalId>,
+    way: Way<'u>,
+}
+
+impl Walk for Unanswered<'_, '_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        self.way.step(decided, step)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let says_none = edge.kind.condition().is_some_and(|(asked, holds)| {
+            let asked = self.scene.file.unparen(asked);
+            let (asked, holds) = match self.scene.file.expr(asked).kind {
+                ExprKind::Unary { op: UnaryOp::Not, operand } => (operand, !holds),
+                _ => (asked, holds),
+            };
+            !holds && self.came.is_some() && self.scene.local(asked) == self.came
+        });
+        (!says_none).then(|| self.way.edge(decided, edge))?
+    }
+
+    fn exit(&mut self, decided: &Decided, exit: Exit) -> bool {
+        self.way.exit(decided, exit)
+    }
 }
 
 /// Whether a receive waits for the answer of one request: where its channel is made, and beside

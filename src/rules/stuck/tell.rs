@@ -391,12 +391,17 @@ impl Story<'_> {
         stuck.goroutines.iter().all(|goroutine| {
             let only_receives = match self.select(goroutine.at) {
                 Some(cases) => cases.len() > 1 && cases.iter().all(|case| !case.send),
-                // In a loop that asks for work, in one that does it.
-                None => {
-                    self.test
-                        && goroutine.waits_for == WaitsFor::Condition
-                        && self.loops(goroutine.at) > 1
-                }
+                None if self.test => match goroutine.waits_for {
+                    // In a loop that asks for work, in one that does it.
+                    WaitsFor::Condition => self.loops(goroutine.at) > 1,
+                    // A goroutine of the code under test, which the test has not ended.
+                    WaitsFor::Receive | WaitsFor::Range => {
+                        let file = |func| self.program.func(func).file;
+                        self.loops(goroutine.at) > 0 && file(goroutine.at.func) != file(self.root)
+                    }
+                    _ => false,
+                },
+                None => false,
             };
             goroutine.number != 0 && only_receives
         })
