@@ -326,9 +326,9 @@ fn cut_off(cx: &FunctionCx<'_>, function: &Function<'_>, fresh: &Fresh, own: &Ow
     let made = function.text(fresh.made);
     let span = function.file.expr(fresh.made).span;
     let message = format!(
-        "`{}` waits on `{made}`, so when {} of `{name}` is cancelled, the wait goes on",
+        "`{}` waits on `{made}`, so when {} is cancelled, the wait goes on",
         callee_text(function, fresh.call),
-        own.shown(),
+        own.shown_of(name),
     );
     let mut finding = cx.finding(span, "cut off from the context here", message);
     push_own(cx, &mut finding, own);

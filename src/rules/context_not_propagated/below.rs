@@ -20,7 +20,9 @@ struct Below {
     cut: Location,
     /// What it calls, as the code writes it.
     callee: String,
-    /// Where it, or a method of its result, waits.
+    /// What waits, it or a method of its result, as the code writes it.
+    waiting: String,
+    /// Where that waits.
     waits: Location,
     /// How sure that is.
     confidence: Confidence,
@@ -65,11 +67,9 @@ fn check_call(
     }
     let callee = callee_text(function, call);
     let message = format!(
-        "`{callee}` waits in `{}` without a context, so when {} of `{}` is cancelled, the wait \
-         goes on",
-        below.callee,
-        own.shown(),
-        cx.declared().name,
+        "`{callee}` waits in `{}` without a context, so when {} is cancelled, the wait goes on",
+        below.waiting,
+        own.shown_of(cx.declared().name),
     );
     let mut finding = cx.finding(span, "takes no context", message);
     finding.confidence = finding.confidence.min(Confidence::Medium).min(below.confidence);
@@ -121,6 +121,7 @@ fn below(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> Option<Below> {
                     bounded_by: variant.bounded_by.clone(),
                     cut: location(call),
                     callee: callee_text(function, call),
+                    waiting: callee_text(function, waits),
                     waits: location(waits),
                 })
             }

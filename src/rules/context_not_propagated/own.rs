@@ -21,6 +21,8 @@ pub struct Own {
     pub from: From,
     /// Which parameter it is, if it is one.
     param: Option<u32>,
+    /// Whether a function literal has it, and not the declared function.
+    of_literal: bool,
     /// Whether it is not known when the step at which it is at hand runs.
     pub is_later: bool,
 }
@@ -42,6 +44,14 @@ impl Own {
         match self.is_named() {
             true => format!("`{}`", self.text),
             false => self.text.clone(),
+        }
+    }
+
+    /// Its text for messages, and whose it is: of the function of this name, or of a literal in that.
+    pub fn shown_of(&self, function: Symbol) -> String {
+        match self.of_literal {
+            true => format!("{} of a function literal in `{function}`", self.shown()),
+            false => format!("{} of `{function}`", self.shown()),
         }
     }
 
@@ -178,6 +188,7 @@ fn of_signature(
     function: &Function<'_>,
     literal: Option<ExprId>,
 ) -> Option<Own> {
+    let of_literal = literal.is_some();
     let params = || {
         let locals = function.info.locals().iter();
         locals.filter(move |local| {
@@ -186,20 +197,20 @@ fn of_signature(
     };
     if let Some(local) = params().find(|local| is_context(cx, &local.ty)) {
         let text = match local.name.is_blank() {
-            true => "its unnamed context".to_owned(),
+            true => "the unnamed context".to_owned(),
             false => local.name.to_string(),
         };
         let LocalKind::Param(index) = local.kind else { return None };
         let (name, declared) = (local.name, local.span);
         let (from, param) = (From::Param, Some(index));
-        return Some(Own { text, name, declared, from, param, is_later: false });
+        return Some(Own { text, name, declared, from, param, of_literal, is_later: false });
     }
     let holder = params().find(|local| !local.name.is_blank() && holds_context(cx, &local.ty))?;
     let text = format!("{}.Context()", holder.name);
     let (name, declared) = (holder.name, holder.span);
     let LocalKind::Param(index) = holder.kind else { return None };
     let (from, param) = (From::Holder, Some(index));
-    Some(Own { text, name, declared, from, param, is_later: false })
+    Some(Own { text, name, declared, from, param, of_literal, is_later: false })
 }
 
 /// A context that the receiver keeps for its own life: its package asks whether it is done.
@@ -233,6 +244,7 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
         declared: receiver.span,
         from: From::Field,
         param: None,
+        of_literal: false,
         is_later: false,
     })
 }

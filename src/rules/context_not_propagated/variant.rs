@@ -255,9 +255,8 @@ fn finding(
     let callee = callee_text(function, call);
     let waiting = callee_text(function, waits);
     let message = format!(
-        "`{waiting}` waits without a context, so when {} of `{name}` is cancelled, the wait \
-         goes on",
-        own.shown()
+        "`{waiting}` waits without a context, so when {} is cancelled, the wait goes on",
+        own.shown_of(name)
     );
     let callee_span = match function.file.expr(call).kind {
         ExprKind::Call { callee, .. } => function.file.expr(callee).span,
