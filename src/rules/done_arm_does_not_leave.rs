@@ -8,6 +8,7 @@
 mod asked_only;
 mod ticker;
 mod timer;
+mod unreached;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, PathEnd, Start, Step, StepId, Walk};
@@ -33,6 +34,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
     let function = &read.function;
     findings.extend(timer::check(cx, function));
+    findings.extend(unreached::check(cx));
     for body in function.bodies() {
         let cfg = &function.body(body).cfg;
         for step in cfg.steps() {
@@ -160,7 +162,12 @@ fn may_not_return(function: &Function<'_>, call: ExprId) -> bool {
         Callee::Value(_) | Callee::Unknown { name: None } => return true,
         _ => return false,
     };
-    let name = name.as_str().to_ascii_lowercase();
+    may_end(name.as_str())
+}
+
+/// Whether a name says that a call may end the goroutine or the program.
+fn may_end(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
     ["fatal", "exit", "panic", "die", "abort", "quit", "fail"].iter().any(|end| name.contains(end))
 }
 
