@@ -1,10 +1,11 @@
-//! A callback that sends to the function that gave it away, which receives in a loop until something
-//! else ends it.
+//! A callback that sends to the function that gave it away, which receives until something else ends
+//! the wait.
 //!
 //! Evidence: the channel is unbuffered and only this function knows it; all receives are arms of
-//! `select` in a loop of the body that made it; a literal that sends bare is given to a call before the
-//! loop. Whoever calls it back does so in another goroutine, or it would have been stuck at once; the
-//! one that is calling when the loop ends stays.
+//! `select` in the body that made it, in a loop or of one answer; a literal that sends bare is given to a
+//! call before. Whoever calls it back does so in another goroutine, or it would have been stuck at once;
+//! the one that is calling when the wait ends, or later, stays. A call that is given what ends the wait, or
+//! gives something to take the callback back with, may keep it from being called late.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, LocalKind};
@@ -13,7 +14,7 @@ use crate::rules::evidence::leaver::{is_done, leaving_arm};
 use crate::rules::evidence::runs::runs;
 use crate::rules::evidence::{confidence, ends_process, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, ExprKind, Node, StmtId};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the sends of callbacks that nobody receives.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -27,7 +28,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let scene = &groups.scenes[make.scene];
     let alone = make.act == Act::Make(Some(0))
         && group.ops.iter().all(|op| op.scene == make.scene)
-        && !group.ops.iter().any(|op| matches!(op.act, Act::Range | Act::Close | Act::Notify));
+        && !group.ops.iter().any(|op| matches!(op.act, Act::Range | Act::Notify));
     if !alone || make.literal.is_none() && ends_process(&scene.cx) {
         return None;
     }
@@ -39,16 +40,49 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     if cfg.reaches(given_at, given_at) {
         return None;
     }
+    let receives = || group.ops.iter().filter(|op| op.act == Act::Receive);
     let mut left = None;
-    for receive in group.ops.iter().filter(|op| op.act == Act::Receive) {
+    for receive in receives() {
         let step = receive.step(scene, &cfg).filter(|_| receive.same_body(make))?;
-        if !cfg.reaches(step, step) || !cfg.reaches(given_at, step) {
+        if !cfg.reaches(given_at, step) {
             return None;
         }
         let arm = leaving_arm(groups, group, receive);
-        left = left.or(arm.filter(|arm| is_others(scene, arm.channel)).map(|arm| arm.comm));
+        left = left.or(arm.filter(|arm| is_others(scene, arm.channel)));
     }
-    Some(tell(scene, make, send, given, left?))
+    let left = left?;
+    let gone = cfg.step_of_stmt(left.comm)?;
+    let again = |op: &Op| op.step(scene, &cfg).is_some_and(|step| cfg.reaches(step, step));
+    let in_loop = receives().all(again);
+    let is_closed = group.ops.iter().any(|op| op.act == Act::Close);
+    if !in_loop {
+        let once = receives().all(|op| {
+            !again(op) && op.step(scene, &cfg).is_some_and(|step| !cfg.reaches(gone, step))
+        });
+        // Who has sent its only answer may close the channel.
+        let closes = group.ops.iter().filter(|op| op.act == Act::Close);
+        let own = closes.into_iter().all(|close| close.literal == send.literal);
+        if !once || !own || may_be_called_off(scene, given, left.channel) {
+            return None;
+        }
+    } else if is_closed {
+        return None;
+    }
+    Some(tell(scene, make, send, given, left.comm, in_loop))
+}
+
+/// Whether a call that is given a callback may keep it from being called late: it is given what ends the wait,
+/// or gives something back that is no error.
+fn may_be_called_off(scene: &Scene<'_>, given: ExprId, ends: ExprId) -> bool {
+    let context = scene.method_call(ends).map(|(base, _)| scene.text(base));
+    let is_given = scene.args(given).iter().any(|&arg| {
+        context.as_deref() == Some(scene.text(arg).as_str()) || scene.info.type_of(arg).is_context()
+    });
+    let gives = match scene.parent(Node::Expr(given)) {
+        Some(Node::Stmt(stmt)) => !matches!(scene.file.stmt(stmt).kind, StmtKind::Expr(_)),
+        _ => true,
+    };
+    is_given || gives && !scene.info.type_of(given).is_error()
 }
 
 /// The call that a literal which sends is given to, if it is not known when that runs it.
@@ -80,7 +114,14 @@ fn is_others(scene: &Scene<'_>, channel: ExprId) -> bool {
     }
 }
 
-fn tell(scene: &Scene<'_>, make: &Op, send: &Op, given: ExprId, left: StmtId) -> Finding {
+fn tell(
+    scene: &Scene<'_>,
+    make: &Op,
+    send: &Op,
+    given: ExprId,
+    left: StmtId,
+    in_loop: bool,
+) -> Finding {
     let name = scene.text(send.channel);
     let owner = match make.literal {
         None => format!("`{}`", scene.name.name),
@@ -101,9 +142,19 @@ fn tell(scene: &Scene<'_>, make: &Op, send: &Op, given: ExprId, left: StmtId) ->
     };
     label(make.node, Role::Made, "made here, unbuffered");
     label(Node::Expr(given), Role::Started, "the callback is given away here");
-    label(Node::Stmt(left), Role::Left, "the loop that receives is left here");
-    finding.why = "taking a callback back does not end a call of it that is under way".to_owned();
-    finding.help =
-        "send in a `select` with a channel that is closed when the function returns".to_owned();
+    let (told, why, help) = match in_loop {
+        true => (
+            "the loop that receives is left here",
+            "taking a callback back does not end a call of it that is under way",
+            "send in a `select` with a channel that is closed when the function returns",
+        ),
+        false => (
+            "nobody waits for the answer from here on",
+            "who was given the callback does not learn that nobody waits any more",
+            "give the channel room for the answer: `make(..., 1)`",
+        ),
+    };
+    label(Node::Stmt(left), Role::Left, told);
+    (finding.why, finding.help) = (why.to_owned(), help.to_owned());
     finding
 }
