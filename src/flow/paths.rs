@@ -197,6 +197,12 @@ impl Cfg {
         self.search(Start::After(from), (), &mut Escape { settled })
     }
 
+    /// Whether a path through the body leaves it by which no step that satisfies `settled` is passed, as
+    /// [`Cfg::escapes`] counts exits.
+    pub fn leaves_without(&self, settled: &dyn Fn(StepId) -> bool) -> bool {
+        self.finds(Start::Entry, (), &mut Escape { settled })
+    }
+
     /// Whether a step that satisfies `to` can come after `from`.
     pub fn reaches_any(&self, from: StepId, to: &dyn Fn(StepId) -> bool) -> bool {
         self.finds(Start::After(from), (), &mut Reach { to, avoid: &|_| false, missing: true })

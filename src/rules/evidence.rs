@@ -25,6 +25,7 @@ mod miscounted;
 mod nilled;
 mod one_ended;
 mod outside;
+mod own_end;
 mod promised;
 mod reading;
 mod recipient;
@@ -50,6 +51,7 @@ use crate::diagnostic::{Confidence, Finding};
 use crate::index::{Callee, Func, Type};
 use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::one_ended::End;
+use crate::rules::evidence::own_end::Awaited;
 use crate::rules::evidence::traffic::{each_channel, loops_around};
 use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, holds_any, is_beside_tests};
@@ -131,6 +133,7 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     skipped::check(&groups, false, findings);
     unanswered::check(&groups, findings);
     unreplied::check(&groups, findings);
+    own_end::check(package, Awaited::Close, findings);
 }
 
 /// Locks that are taken again by who holds them.
@@ -151,6 +154,7 @@ pub fn unlock_missing(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 /// Groups that are counted up and not down.
 pub fn waitgroup_unbalanced(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["WaitGroup"], |scene| miscounted::check(scene, findings));
+    own_end::check(package, Awaited::Counter, findings);
 }
 
 /// Opens the functions of the package whose text holds one of `words`.

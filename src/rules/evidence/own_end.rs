@@ -1,0 +1,285 @@
+//! A goroutine that waits for its own end.
+//!
+//! Evidence: a body defers `x.wg.Done()`, or the close of `x.done`, and on some way calls in turn a method
+//! of the same `x` which, itself or in what it calls for its receiver, waits for that counter, or receives
+//! from that channel with nothing beside. What is deferred runs when the body is left, and it is not left
+//! before the call is over. Where a parameter says whether to wait, nothing is known.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{Cfg, StepId};
+use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind};
+use crate::rules::evidence::left_locked::root_variable;
+use crate::rules::evidence::locks::fields;
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::{Scene, holds_any};
+use crate::rules::{FunctionCx, PackageCx};
+use crate::source::Location;
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+
+/// What is waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// A counter (`sync.WaitGroup`).
+    Counter,
+    /// The close of a channel.
+    Close,
+}
+
+/// How many calls lie at most between the goroutine and the wait.
+const MAX_CALLS: u32 = 2;
+
+/// Reports the bodies that wait for their own end.
+pub(super) fn check(package: &PackageCx<'_>, awaited: Awaited, findings: &mut Vec<Finding>) {
+    let words: &[&str] = match awaited {
+        Awaited::Counter => &[".Done()"],
+        Awaited::Close => &["close("],
+    };
+    for func in &package.index.package(package.package).funcs {
+        let cx = FunctionCx { package: *package, func: func.id };
+        if holds_any(&cx, &["defer "])
+            && holds_any(&cx, words)
+            && let Some(scene) = Scene::new(cx)
+        {
+            for &node in scene.nodes.iter() {
+                let Node::Expr(call) = node else { continue };
+                if let Some(end) = End::of(&scene, call, awaited) {
+                    findings.extend(end.waited_for(&scene, awaited));
+                }
+            }
+        }
+    }
+}
+
+/// The end of a body, which tells of itself.
+struct End {
+    /// The call that tells of it.
+    told: ExprId,
+    /// The literal whose end it is.
+    literal: Option<ExprId>,
+    /// What others reach the counter or channel by, and which field it is.
+    root: LocalId,
+    path: String,
+    field: Location,
+}
+
+impl End {
+    fn of(scene: &Scene<'_>, call: ExprId, awaited: Awaited) -> Option<End> {
+        let subject = match awaited {
+            Awaited::Counter => {
+                let (base, name) = scene.method_call(call)?;
+                (name.name.as_str() == "Done" && scene.args(call).is_empty()).then_some(base)?
+            }
+            Awaited::Close => {
+                let closes = matches!(scene.info.callee(call), Callee::Builtin(Builtin::Close));
+                *scene.args(call).first().filter(|_| closes)?
+            }
+        };
+        let inner = scene.literal_around(Node::Expr(call));
+        let literal = match scene.is_deferred(call) {
+            true => inner,
+            // At the top of a literal that is deferred.
+            false => {
+                let inner = inner?;
+                let Some(Node::Expr(around)) = scene.parent(Node::Expr(inner)) else { return None };
+                let top = scene.parent(Node::Expr(call)).and_then(|stmt| scene.parent(stmt));
+                let is_top = top == Some(Node::Stmt(scene.body_of(Some(inner))));
+                (scene.is_deferred(around) && is_top)
+                    .then(|| scene.literal_around(Node::Expr(inner)))?
+            }
+        };
+        let root = root_variable(scene, subject)??;
+        let Def::Field(selection) = scene.info.resolve(scene.file.unparen(subject)) else {
+            return None;
+        };
+        let field = selection.location?;
+        Some(End { told: call, literal, root, path: fields(scene, subject), field })
+    }
+
+    /// The call in the body that waits for it.
+    fn waited_for(&self, scene: &Scene<'_>, awaited: Awaited) -> Option<Finding> {
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        let once = read.function.definitions_of(self.root).count() <= 1;
+        let cfg = scene.graph(self.literal)?;
+        let deferred = self.deferred_at(scene, &cfg)?;
+        scene.nodes.iter().filter(|_| once).find_map(|&node| {
+            let Node::Expr(call) = node else { return None };
+            let Callee::Func(callee) = *scene.info.callee(call) else { return None };
+            let in_turn = scene.literal_around(node) == self.literal
+                && !scene.is_deferred(call)
+                && scene.go_of(call).is_none();
+            let (base, _) = scene.method_call(call).filter(|_| in_turn)?;
+            let step = cfg.step_of_expr(call)?;
+            if root_variable(scene, base)? != Some(self.root) || !cfg.reaches(deferred, step) {
+                return None;
+            }
+            let rest = self.path.strip_prefix(&fields(scene, base))?;
+            let wait = Wait { field: self.field, awaited };
+            let waits = wait.below(scene, callee, rest, MAX_CALLS)?;
+            // Who is told that everything ends finds that the wait is left out.
+            (!waits.may_be_left_out || !is_in_arm(scene, node))
+                .then(|| self.tell(scene, call, awaited, &waits))
+        })
+    }
+
+    fn deferred_at(&self, scene: &Scene<'_>, cfg: &Cfg) -> Option<StepId> {
+        let inner = scene.literal_around(Node::Expr(self.told));
+        match inner == self.literal {
+            true => cfg.step_of_expr(self.told),
+            false => match scene.parent(Node::Expr(inner?)) {
+                Some(Node::Expr(call)) => cfg.step_of_expr(call),
+                _ => None,
+            },
+        }
+    }
+
+    fn tell(&self, scene: &Scene<'_>, call: ExprId, awaited: Awaited, waits: &Waits) -> Finding {
+        let owner = match self.literal {
+            None => format!("`{}`", scene.name.name),
+            Some(_) => "this goroutine".to_owned(),
+        };
+        let what = match awaited {
+            Awaited::Counter => "counts it down",
+            Awaited::Close => "closes it",
+        };
+        let message = format!(
+            "{owner} waits here for `{}`, and only its own end {what}: it never gets there",
+            waits.text
+        );
+        let span = first_line(scene, scene.span(Node::Expr(call)));
+        let mut finding = scene.cx.finding(span, "never returns", message);
+        finding.confidence = confidence(scene);
+        finding.labels.push(Label {
+            location: scene.cx.location(first_line(scene, scene.span(Node::Expr(self.told)))),
+            role: Role::Context,
+            message: "this runs when it has returned".to_owned(),
+        });
+        finding.labels.push(Label {
+            location: waits.location,
+            role: Role::Stuck,
+            message: "waits here".to_owned(),
+        });
+        finding.defect = waits.location;
+        finding.why = "what is deferred runs when the goroutine is over, and it waits before".to_owned();
+        finding.help =
+            "start what ends everything in a goroutine of its own, or return and let others do it"
+                .to_owned();
+        finding
+    }
+}
+
+/// A wait of a method for something that its receiver has.
+struct Wait {
+    field: Location,
+    awaited: Awaited,
+}
+
+/// Where that is.
+struct Waits {
+    location: Location,
+    text: String,
+    /// Whether some way through the method passes no wait.
+    may_be_left_out: bool,
+}
+
+impl Wait {
+    /// Where a method waits for the field that `path` leads to from its receiver, in turn and whatever it is given.
+    fn below(&self, from: &Scene<'_>, func: FuncId, path: &str, depth: u32) -> Option<Waits> {
+        if func.package != from.cx.func.package || func == from.cx.func {
+            return None;
+        }
+        let scene = Scene::new(FunctionCx { func, ..from.cx })?;
+        let receiver = scene.receiver()?;
+        let own = scene.nodes.iter().find_map(|&node| {
+            let Node::Expr(expr) = node else { return None };
+            let subject = self.subject(&scene, expr)?;
+            let named = root_variable(&scene, subject)? == Some(receiver)
+                && fields(&scene, subject) == path
+                && matches!(scene.info.resolve(scene.file.unparen(subject)), Def::Field(selection)
+                    if selection.location == Some(self.field));
+            (named && is_unconditional(&scene, node)).then(|| Waits {
+                location: scene.cx.location(first_line(&scene, scene.span(node))),
+                text: scene.text(subject),
+                may_be_left_out: may_be_left_out(&scene, node),
+            })
+        });
+        let deeper = || {
+            let depth = depth.checked_sub(1)?;
+            scene.nodes.iter().find_map(|&node| {
+                let Node::Expr(call) = node else { return None };
+                let Callee::Func(callee) = *scene.info.callee(call) else { return None };
+                let (base, _) = scene.method_call(call)?;
+                let rest = path.strip_prefix(&fields(&scene, base))?;
+                let of_receiver = root_variable(&scene, base)? == Some(receiver);
+                let in_turn = !scene.is_deferred(call) && scene.go_of(call).is_none();
+                let waits = (of_receiver && in_turn && is_unconditional(&scene, node))
+                    .then(|| self.below(&scene, callee, rest, depth))??;
+                let may_be_left_out = waits.may_be_left_out || may_be_left_out(&scene, node);
+                Some(Waits { may_be_left_out, ..waits })
+            })
+        };
+        own.or_else(deeper)
+    }
+
+    /// What an expression waits for.
+    fn subject(&self, scene: &Scene<'_>, expr: ExprId) -> Option<ExprId> {
+        match self.awaited {
+            Awaited::Counter => {
+                let (base, name) = scene.method_call(expr)?;
+                let waits = name.name.as_str() == "Wait"
+                    && scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup");
+                (waits && scene.go_of(expr).is_none()).then_some(base)
+            }
+            Awaited::Close => match scene.file.expr(expr).kind {
+                ExprKind::Unary { op: UnaryOp::Recv, operand } => {
+                    let arm = scene.around(Node::Expr(expr)).take(2).any(|node| match node {
+                        Node::Stmt(stmt) => matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_)),
+                        _ => false,
+                    });
+                    (!arm).then(|| scene.file.unparen(operand))
+                }
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Whether a way through a function passes none that stands at a node.
+fn may_be_left_out(scene: &Scene<'_>, node: Node) -> bool {
+    let Some(cfg) = scene.graph(None) else { return true };
+    let Some(at) = scene.step_of(&cfg, node) else { return true };
+    cfg.leaves_without(&|step| step == at)
+}
+
+/// Whether a node stands in an arm of a `select`.
+fn is_in_arm(scene: &Scene<'_>, node: Node) -> bool {
+    let home = scene.literal_around(node);
+    scene.around(node).any(|around| match around {
+        Node::Stmt(stmt) => {
+            matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_))
+                && scene.literal_around(around) == home
+        }
+        _ => false,
+    })
+}
+
+/// Whether a node runs in turn, and no condition on it looks at a parameter.
+fn is_unconditional(scene: &Scene<'_>, node: Node) -> bool {
+    let is_param = |local: LocalId| {
+        matches!(scene.info.local(local).kind, LocalKind::Param(_))
+    };
+    let asks = |cond: ExprId| {
+        scene.file.descendants(Node::Expr(cond)).any(|part| match part {
+            Node::Expr(part) => scene.local(part).is_some_and(is_param),
+            _ => false,
+        })
+    };
+    scene.literal_around(node).is_none()
+        && scene.around(node).all(|around| match around {
+            Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+                StmtKind::If { cond, .. } => !asks(cond),
+                StmtKind::Switch { .. } | StmtKind::Select(_) => false,
+                _ => true,
+            },
+            _ => true,
+        })
+}
