@@ -26,6 +26,7 @@ mod nilled;
 mod one_ended;
 mod outside;
 mod own_end;
+mod own_receiver;
 mod promised;
 mod reading;
 mod recipient;
@@ -87,7 +88,9 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
 
 /// Writes in the goroutine that has to take what was read.
 pub fn send_and_receive_in_one_goroutine(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    both_ends::check(&Groups::of(package), findings);
+    let groups = Groups::of(package);
+    both_ends::check(&groups, findings);
+    own_receiver::check(&groups, findings);
 }
 
 /// Uses of channels that are nil: never made, or set to nil.

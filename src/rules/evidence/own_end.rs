@@ -263,7 +263,7 @@ fn is_in_arm(scene: &Scene<'_>, node: Node) -> bool {
 }
 
 /// Whether a node runs in turn, and no condition on it looks at a parameter.
-fn is_unconditional(scene: &Scene<'_>, node: Node) -> bool {
+pub(super) fn is_unconditional(scene: &Scene<'_>, node: Node) -> bool {
     let is_param = |local: LocalId| {
         matches!(scene.info.local(local).kind, LocalKind::Param(_))
     };

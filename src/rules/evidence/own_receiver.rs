@@ -1,0 +1,159 @@
+//! A goroutine that sends to itself.
+//!
+//! Evidence: an unbuffered channel is made in one place and known to the package only; one body
+//! receives from it, which is started once, outside of loops, as a goroutine of its own; and between two
+//! receives it calls in turn a method of its own receiver that sends bare on that channel, itself or in what
+//! it calls for its receiver. Where a parameter says whether to send, nothing is known.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::index::{Callee, FuncId};
+use crate::rules::FunctionCx;
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::left_locked::root_variable;
+use crate::rules::evidence::own_end::is_unconditional;
+use crate::rules::evidence::traffic::loops_around;
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::Scene;
+use crate::syntax::{ExprId, Node};
+
+/// How many calls lie at most between the receive and the send.
+const MAX_CALLS: u32 = 3;
+
+/// Reports the sends of goroutines to themselves.
+pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
+    for group in groups.all().iter().filter(|group| !group.open && group.recipients.is_empty()) {
+        findings.extend(check_group(groups, group));
+    }
+}
+
+fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
+    group.only_make().filter(|make| make.act == Act::Make(Some(0)))?;
+    let mut receives = group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range));
+    let receive = receives.next()?;
+    let sends = group.ops.iter().any(|op| op.act == Act::Send && op.select.is_none());
+    let notified = group.ops.iter().any(|op| op.act == Act::Notify);
+    if !sends || notified || !receives.all(|op| op.same_body(receive)) {
+        return None;
+    }
+    let scene = &groups.scenes[receive.scene];
+    let receiver = scene.receiver()?;
+    if !is_started_once(groups, scene, receive) {
+        return None;
+    }
+    let cfg = scene.graph(receive.literal)?;
+    let from = receive.step(scene, &cfg)?;
+    scene.nodes.iter().find_map(|&node| {
+        let Node::Expr(call) = node else { return None };
+        let Callee::Func(callee) = *scene.info.callee(call) else { return None };
+        let (base, _) = scene.method_call(call)?;
+        let in_turn = scene.literal_around(node) == receive.literal
+            && scene.local(base) == Some(receiver)
+            && !scene.is_deferred(call)
+            && scene.go_of(call).is_none();
+        let step = cfg.step_of_expr(call).filter(|_| in_turn)?;
+        if !cfg.reaches(from, step) || !cfg.reaches(step, from) {
+            return None;
+        }
+        let sent = sent_below(groups, group, scene, callee, MAX_CALLS)?;
+        Some(tell(groups, receive, call, sent))
+    })
+}
+
+/// Whether the body that receives is started in one place, outside of loops, and called nowhere else.
+fn is_started_once(groups: &Groups<'_>, scene: &Scene<'_>, receive: &Op) -> bool {
+    match receive.literal {
+        Some(literal) => scene
+            .go_around(literal)
+            .is_some_and(|start| loops_around(scene, Node::Stmt(start)).is_empty()),
+        None => {
+            let func = scene.cx.func;
+            let package = scene.cx.index().package(func.package);
+            let named = package.funcs.iter().filter_map(|other| {
+                let cx = FunctionCx { func: other.id, ..scene.cx };
+                cx.index().may_name(other.id, scene.name.name).then(|| Scene::new(cx))?
+            });
+            let mut started = 0;
+            for other in named {
+                let starts = other.starts(func);
+                for (start, _) in starts {
+                    if !loops_around(&other, Node::Stmt(start)).is_empty() {
+                        return false;
+                    }
+                    started += 1;
+                }
+                let called = other.calls(func).filter(|&call| other.go_of(call).is_none()).count();
+                if called > 0 {
+                    return false;
+                }
+            }
+            started == 1 && groups.is_started(scene, None)
+        }
+    }
+}
+
+/// The bare send of a method on the channel, in turn and whatever it is given.
+fn sent_below<'g>(
+    groups: &Groups<'_>,
+    group: &'g Group,
+    from: &Scene<'_>,
+    func: FuncId,
+    depth: u32,
+) -> Option<&'g Op> {
+    if func.package != from.cx.func.package {
+        return None;
+    }
+    let scene = Scene::new(FunctionCx { func, ..from.cx })?;
+    let receiver = scene.receiver()?;
+    let own = group.ops.iter().find(|op| {
+        op.act == Act::Send
+            && op.select.is_none()
+            && op.literal.is_none()
+            && groups.scenes[op.scene].cx.func == func
+            && root_variable(&scene, op.channel) == Some(Some(receiver))
+            && is_unconditional(&scene, op.node)
+    });
+    let deeper = || {
+        let depth = depth.checked_sub(1)?;
+        scene.nodes.iter().find_map(|&node| {
+            let Node::Expr(call) = node else { return None };
+            let Callee::Func(callee) = *scene.info.callee(call) else { return None };
+            let (base, _) = scene.method_call(call)?;
+            let in_turn = scene.local(base) == Some(receiver)
+                && !scene.is_deferred(call)
+                && scene.go_of(call).is_none();
+            (in_turn && is_unconditional(&scene, node))
+                .then(|| sent_below(groups, group, &scene, callee, depth))?
+        })
+    };
+    own.or_else(deeper)
+}
+
+fn tell(groups: &Groups<'_>, receive: &Op, call: ExprId, send: &Op) -> Finding {
+    let (scene, sender) = (&groups.scenes[receive.scene], &groups.scenes[send.scene]);
+    let name = sender.text(send.channel);
+    let owner = match receive.literal {
+        None => format!("`{}`", scene.name.name),
+        Some(_) => "this goroutine".to_owned(),
+    };
+    let message = format!(
+        "{owner} sends to itself here: `{}` sends on `{name}` (unbuffered), and nobody else receives \
+         from it",
+        sender.name.name
+    );
+    let span = first_line(scene, scene.span(Node::Expr(call)));
+    let mut finding = scene.cx.finding(span, "never returns", message);
+    finding.confidence = confidence(scene);
+    let label = |op: &Op, role: Role, message: &str| {
+        let scene = &groups.scenes[op.scene];
+        let location = scene.cx.location(first_line(scene, op.span(scene)));
+        Label { location, role, message: message.to_owned() }
+    };
+    finding.labels.push(label(receive, Role::Context, "the only receive"));
+    finding.labels.push(label(send, Role::Stuck, "waits here"));
+    finding.defect = scene.cx.location(scene.span(Node::Expr(call)));
+    finding.why = "the goroutine cannot receive while it waits in its own send, and so do all who send after it"
+        .to_owned();
+    finding.help = "do here what the message would have asked for, or send in a goroutine of its own"
+        .to_owned();
+    finding
+}
