@@ -133,7 +133,7 @@ fn check_group<'a>(
             };
             let all_need = || others.iter().map(needs).collect::<Option<Vec<Location>>>();
             let goes_for_it = || {
-                (wait.act == Act::Send && unbuffered && !apart)
+                (wait.act == Act::Send && !apart)
                     .then(|| Leaving { groups, group, locks, lock: &held.lock }.needs(wait, others))
                     .flatten()
             };
@@ -356,6 +356,8 @@ fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> bool {
         for node in scene.file.descendants(Node::Expr(asked)) {
             let Node::Expr(expr) = node else { continue };
             match scene.file.expr(expr).kind {
+                // Whether all is over says nothing of the room.
+                ExprKind::Call { .. } if asks_end(scene, expr) => {}
                 // How much is taken is asked of the channel itself.
                 ExprKind::Call { .. } => return false,
                 ExprKind::Selector { name, .. } => {
@@ -370,6 +372,13 @@ fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> bool {
     }
     let scenes = receivers.iter().chain([&send]).map(|op| &groups.scenes[op.scene]);
     !scenes.into_iter().any(|scene| writes(scene, &fields))
+}
+
+/// Whether a call asks whether a context is over.
+fn asks_end(scene: &Scene<'_>, call: ExprId) -> bool {
+    scene.method_call(call).is_some_and(|(context, name)| {
+        name.name.as_str() == "Err" && scene.info.type_of(context).is_context()
+    })
 }
 
 /// Whether a function writes to one of these fields, or to what one holds.
