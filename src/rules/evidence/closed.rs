@@ -1,10 +1,13 @@
 //! A channel that is closed by somebody while others may still send on it: the send panics.
 //!
-//! Evidence, one of four: the channel is registered with `signal.Notify`, and not taken back
+//! Evidence, one of five: the channel is registered with `signal.Notify`, and not taken back
 //! before the close; it was made for one answer and handed away, and its maker closes it although
 //! it may leave before the answer comes; a goroutine of its own, for which the closer does not
-//! wait, sends on it and holds no lock that the closer takes; or a callback that a constructor gives
-//! away sends on it, and the closer does not take that back.
+//! wait, sends on it and holds no lock that the closer takes; a callback that a constructor gives
+//! away sends on it, and the closer does not take that back; or it stays among those that others send on
+//! (`element`).
+
+mod element;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
@@ -12,19 +15,24 @@ use crate::index::{Builtin, Callee};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, leaving_arm};
 use crate::rules::evidence::{confidence, first_line};
+use crate::rules::PackageCx;
+use crate::rules::evidence::locks::Locking;
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node, StmtKind};
 
 /// Reports the closes that others may not have waited for.
-pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let groups = &Groups::of(package);
+    let Locking { locks, .. } = Locking::of(package);
     for group in groups.all() {
         let closes = group.ops.iter().filter(|op| op.act == Act::Close);
         for close in closes.filter(|close| is_ever_run(groups, close)) {
             let found = registered(groups, group, close)
                 .or_else(|| answered(groups, group, close))
                 .or_else(|| outlived(groups, group, close))
-                .or_else(|| called_late(groups, group, close));
+                .or_else(|| called_late(groups, group, close))
+                .or_else(|| element::left(groups, group, &locks, close));
             findings.extend(found);
         }
     }

@@ -1,0 +1,144 @@
+//! A channel that is closed and left among those that others go through to send on each.
+//!
+//! Evidence: a function ranges over a field and closes the channel that each element is, or holds; it
+//! takes none out of the field, and says nowhere that it has been there; another function ranges over the
+//! same field and sends on each. Either both take one lock for that, so that any of the two may come first,
+//! or only some elements are closed, so that all goes on.
+
+use crate::diagnostic::{Finding, Role};
+use crate::index::{Builtin, Callee, Def, FuncId, LocalId};
+use crate::rules::FunctionCx;
+use crate::rules::evidence::closed::{finding, label, may_recover};
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::left_locked::root_variable;
+use crate::rules::evidence::locks::{Locks, fields, held_at};
+use crate::rules::evidence::traffic::loops_around;
+use crate::rules::scene::Scene;
+use crate::source::Location;
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
+
+/// What a channel is one of: the elements of a field that are gone through.
+struct Element {
+    variable: LocalId,
+    range: StmtId,
+    collection: Location,
+    /// The fields from the element to the channel.
+    path: String,
+}
+
+impl Element {
+    fn of(scene: &Scene<'_>, op: &Op) -> Option<Element> {
+        let variable = root_variable(scene, op.channel)??;
+        loops_around(scene, op.node).into_iter().find_map(|range| {
+            let StmtKind::Range { key, value, subject, .. } = scene.file.stmt(range).kind else {
+                return None;
+            };
+            let mut bound = [key, value].into_iter().flatten();
+            bound.find(|&bound| scene.local(bound) == Some(variable))?;
+            let collection = field(scene, subject)?;
+            Some(Element { variable, range, collection, path: fields(scene, op.channel) })
+        })
+    }
+}
+
+/// The field that an expression selects.
+fn field(scene: &Scene<'_>, expr: ExprId) -> Option<Location> {
+    match scene.info.resolve(scene.file.unparen(expr)) {
+        Def::Field(selection) => selection.location,
+        _ => None,
+    }
+}
+
+/// Reports a close of one of several channels, which others go on to send on.
+pub(super) fn left(
+    groups: &Groups<'_>,
+    group: &Group,
+    locks: &Locks,
+    close: &Op,
+) -> Option<Finding> {
+    let scene = &groups.scenes[close.scene];
+    let closed = Element::of(scene, close)?;
+    let send = group.ops.iter().find(|op| {
+        let other = &groups.scenes[op.scene];
+        op.act == Act::Send
+            && op.scene != close.scene
+            && Element::of(other, op).is_some_and(|sent| {
+                sent.collection == closed.collection
+                    && sent.path == closed.path
+                    && (is_of_some(scene, close, &closed)
+                        || have_a_lock(scene, close, &closed, other, op, &sent, locks))
+            })
+            && !may_recover(groups, op)
+    })?;
+    if tells(scene, &closed, scene.cx.func, true) {
+        return None;
+    }
+    let name = scene.text(close.channel);
+    let sender = groups.scenes[send.scene].name.name;
+    let message =
+        format!("`{name}` is closed and stays where `{sender}` finds it: its next send panics");
+    let mut finding = finding(groups, close, message);
+    let told = "sends on each that is left".to_owned();
+    label(groups, &mut finding, send, Role::Stuck, told);
+    finding.help = "take it out of there under the same lock, before it is closed".to_owned();
+    Some(finding)
+}
+
+/// Whether only some of the elements are closed.
+fn is_of_some(scene: &Scene<'_>, close: &Op, closed: &Element) -> bool {
+    let around = scene.around(close.node);
+    around.take_while(|&node| node != Node::Stmt(closed.range)).any(|node| {
+        matches!(node, Node::Stmt(stmt) if matches!(scene.file.stmt(stmt).kind, StmtKind::If { .. }))
+    })
+}
+
+/// Whether two functions have the same lock where they go through the elements.
+fn have_a_lock(
+    closer: &Scene<'_>,
+    close: &Op,
+    closed: &Element,
+    sender: &Scene<'_>,
+    send: &Op,
+    sent: &Element,
+    locks: &Locks,
+) -> bool {
+    let held = |scene: &Scene<'_>, op: &Op, element: &Element| {
+        let cfg = scene.graph(op.literal)?;
+        let at = cfg.step_of_stmt(element.range)?;
+        Some(held_at(scene, locks, op.literal, &cfg, at))
+    };
+    let first = held(closer, close, closed).unwrap_or_default();
+    let second = held(sender, send, sent).unwrap_or_default();
+    first.iter().any(|one| second.iter().any(|other| one.object == other.object))
+}
+
+/// Whether a function takes something out of the collection, puts another in its place, or leaves a word of what it
+/// did: it assigns to a field, itself or in what it calls.
+fn tells(scene: &Scene<'_>, closed: &Element, closer: FuncId, deeper: bool) -> bool {
+    let collection = |expr: ExprId| field(scene, expr) == Some(closed.collection);
+    scene.nodes.iter().any(|&node| match node {
+        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Assign { left, .. } => left.iter().any(|&target| {
+                !matches!(scene.file.expr(scene.file.unparen(target)).kind, ExprKind::Ident(_))
+            }),
+            StmtKind::IncDec { operand, .. } => field(scene, *operand).is_some(),
+            _ => false,
+        },
+        Node::Expr(call) => match *scene.info.callee(call) {
+            Callee::Builtin(Builtin::Delete | Builtin::Clear) => {
+                scene.args(call).first().is_some_and(|&arg| collection(arg))
+            }
+            Callee::Func(func) if deeper && func.package == closer.package && func != closer => {
+                Scene::new(FunctionCx { func, ..scene.cx })
+                    .is_none_or(|callee| tells(&callee, closed, closer, false))
+            }
+            // Who is given the element may take it out.
+            Callee::Value(_) | Callee::InterfaceMethod(_) | Callee::Unknown { .. } => {
+                let is_element = |&arg| scene.local(arg) == Some(closed.variable);
+                deeper && scene.args(call).iter().any(is_element)
+            }
+            _ => false,
+        },
+        Node::Decl(_) => false,
+    })
+}
