@@ -31,7 +31,11 @@ fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     for body in read.function.bodies() {
         for spawn in &read.effects(body).spawns {
             let held = held(cx, &read, spawn);
-            if held.is_empty() || is_hijacked(&read, spawn) || !is_left_behind(&read, spawn) || others_may_wait(&read, spawn) {
+            if held.is_empty()
+                || is_hijacked(&read, spawn)
+                || !is_left_behind(&read, spawn)
+                || others_may_wait(&read, spawn)
+            {
                 continue;
             }
             findings.extend(held.iter().map(|held| finding(cx, &read, spawn, held)));

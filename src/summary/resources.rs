@@ -284,8 +284,8 @@ impl<'a> Summaries<'a> {
         // Who is sent work goes on with it, and so does a range with whatever comes.
         let goes_on = ranged
             || matches!(stop, [name] if fields.fields.iter().any(|field| {
-            field.name == *name && self.carries_work(&field.ty)
-        }));
+                field.name == *name && self.carries_work(&field.ty)
+            }));
         let stops = |deed: &Deed| match (deed.act, &deed.place.path[..]) {
             _ if deed.place.root != Root::Receiver => false,
             (Act::Closed, path) => path == stop,

@@ -1458,3 +1458,261 @@ fn a_pool_that_is_sent_work() {
     check(&[("m.go", &source("close(p.in)"))], &[]);
     check(&[("m.go", &source("close(p.out)"))], &["m.go:31 lifecycle-not-ended high"]);
 }
+
+/// Unlocking another lock gives this one back as little as anything else does; and who returns without an error
+/// may have handed the lock to its caller.
+#[test]
+fn a_lock_beside_another() {
+    let source = |closed: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"errors\"\n\t\"sync\"\n)\n\n\
+             type conn struct {{\n\tmu sync.RWMutex\n\tn  int\n}}\n\n\
+             type client struct {{\n\tconn *conn\n\tmu   sync.Mutex\n\tn    int\n}}\n\n\
+             var errClosed = errors.New(\"closed\")\n\n\
+             func (c *client) acquire() error {{\n\tfor {{\n\t\tc.conn.mu.RLock()\n\
+             \t\tclosed := c.conn.n == 0\n\t\tc.mu.Lock()\n\t\tmatch := c.n == 1\n\t\tc.mu.Unlock()\n\
+             \t\tif match {{\n\t\t\treturn nil\n\t\t}}\n\t\tif closed {{\n\t\t\t{closed}\n\t\t}}\n\
+             \t\tc.conn.mu.RUnlock()\n\t}}\n}}\n\n\
+             func (c *client) release() {{ c.conn.mu.RUnlock() }}\n"
+        )
+    };
+    check(&[("m.go", &source("return errClosed"))], &["m.go:23 unlock-missing high"]);
+    check(&[("m.go", &source("c.conn.mu.RUnlock()\n\t\t\treturn errClosed"))], &[]);
+}
+
+/// What is deferred gives nothing back before the next turn.
+#[test]
+fn a_lock_in_the_next_turn() {
+    let source = |unlock: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             type reader struct {{\n\tmu sync.Mutex\n\tn  int\n}}\n\n\
+             func (r *reader) read(f func() int) int {{\n\tfor {{\n\t\tr.mu.Lock()\n\t\tn := r.n\n\
+             \t\tr.mu.Unlock()\n\t\tgot := f()\n\t\tr.mu.Lock()\n\t\t{unlock}\n\
+             \t\tif r.n != n {{\n\t\t\tr.n = got\n\t\t\tcontinue\n\t\t}}\n\t\treturn got\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("defer r.mu.Unlock()"))], &["m.go:12 double-lock high"]);
+    check(&[("m.go", &source("r.mu.Unlock()"))], &[]);
+}
+
+/// A function that is called with the lock held, and gives it back later on, or before.
+#[test]
+fn a_lock_that_is_given_back_after_the_call() {
+    let source = |steps: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             type state struct {{\n\tmu sync.Mutex\n\tn  int\n}}\n\n\
+             func (s *state) Edit() {{\n\ts.mu.Lock()\n\ts.n++\n\ts.setLocked()\n}}\n\n\
+             func (s *state) setLocked() {{\n{steps}}}\n\n\
+             func (s *state) stop() {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\ts.n = 0\n}}\n"
+        )
+    };
+    let told = ["m.go:13 double-lock medium"];
+    check(&[("m.go", &source("\tif s.n > 1 {\n\t\ts.stop()\n\t}\n\ts.mu.Unlock()\n"))], &told);
+    check(&[("m.go", &source("\ts.mu.Unlock()\n\tif s.n > 1 {\n\t\ts.stop()\n\t}\n"))], &[]);
+}
+
+/// What a test has started and not ended waits for more, and is nobody else's fault.
+#[test]
+fn a_worker_that_a_test_leaves() {
+    let source = r#"package m
+
+type handler struct {
+	ch  chan int
+	log []int
+}
+
+func newHandler() *handler {
+	h := &handler{ch: make(chan int)}
+	go func() {
+		for {
+			e, open := <-h.ch
+			if !open {
+				break
+			}
+			h.log = append(h.log, e)
+		}
+	}()
+	return h
+}
+
+func (h *handler) handle(e int) {
+	h.ch <- e
+	if e < 0 {
+		close(h.ch)
+	}
+}
+"#;
+    let test = "package m\n\nimport \"testing\"\n\nfunc TestLog(t *testing.T) {\n\
+                \th := newHandler()\n\tif len(h.log) != 0 {\n\t\tt.Fatal()\n\t}\n}\n";
+    check(&[("m.go", source), ("m_test.go", test)], &["m.go:12 receive-without-sender low"]);
+}
+
+/// Once the connection is taken over the server does nothing more with it.
+#[test]
+fn a_connection_that_is_taken_over() {
+    let source = |first: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"net/http\"\n\t\"time\"\n)\n\n\
+             func Handler(w http.ResponseWriter, r *http.Request) {{\n{first}\
+             \tgo func() {{\n\t\ttime.Sleep(time.Second)\n\t\tw.Write([]byte(\"x\"))\n\t}}()\n}}\n"
+        )
+    };
+    let hijack = "\tconn, _, err := w.(http.Hijacker).Hijack()\n\tif err != nil {\n\t\treturn\n\t}\n\
+                  \tdefer conn.Close()\n";
+    check(&[("m.go", &source(""))], &["m.go:11 writer-outlives-handler medium"]);
+    check(&[("m.go", &source(hijack))], &[]);
+}
+
+/// Where nothing was received there is nobody to answer.
+#[test]
+fn a_closed_channel_of_requests() {
+    let source = |dropped: &str| {
+        format!(
+            "package m\n\ntype store struct {{\n\tread chan chan int\n\tadd  chan int\n}}\n\n\
+             func New() *store {{\n\ts := &store{{read: make(chan chan int), add: make(chan int)}}\n\
+             \tgo s.loop()\n\treturn s\n}}\n\n\
+             func (s *store) loop() {{\n\tsum := 0\n\tfor {{\n\t\tselect {{\n\
+             \t\tcase n := <-s.add:\n\t\t\tsum += n\n\
+             \t\tcase answer, ok := <-s.read:\n\t\t\tif {dropped} {{\n\t\t\t\tsum = 0\n\
+             \t\t\t\tcontinue\n\t\t\t}}\n\t\t\tanswer <- sum\n\t\t}}\n\t}}\n}}\n\n\
+             func (s *store) Get() int {{\n\tanswer := make(chan int)\n\ts.read <- answer\n\
+             \treturn <-answer\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("!ok"))], &[]);
+    check(&[("m.go", &source("ok && sum > 9"))], &["m.go:20 receive-without-sender medium"]);
+}
+
+/// A body whose context is over is torn down; so is one whose context every caller cancels.
+#[test]
+fn a_body_of_a_context_that_ends() {
+    let source = |over: &str, context: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"time\"\n)\n\n\
+             func Run(url string) int {{\n{context}\tdefer cancel()\n\treturn get(ctx, url)\n}}\n\n\
+             func get(ctx context.Context, url string) int {{\n\
+             \treq, err := http.NewRequestWithContext(ctx, \"GET\", url, nil)\n\
+             \tif err != nil {{\n\t\treturn 0\n\t}}\n\tresp, err := http.DefaultClient.Do(req)\n\
+             \tif err != nil {{\n\t\treturn 0\n\t}}\n\tif {over} {{\n\t\treturn 1\n\t}}\n\
+             \tdefer resp.Body.Close()\n\treturn 2\n}}\n"
+        )
+    };
+    let kept = "\tctx, cancel := context.Background(), func() {}\n\ttime.Sleep(1)\n";
+    let made = "\tctx, cancel := context.WithTimeout(context.Background(), time.Second)\n";
+    check(&[("m.go", &source("url == \"\"", kept))], &["m.go:26 body-not-closed high"]);
+    check(&[("m.go", &source("ctx.Err() != nil", kept))], &[]);
+    check(&[("m.go", &source("url == \"\"", made))], &["m.go:26 body-not-closed low"]);
+}
+
+/// An answer that comes after its asker has given up.
+#[test]
+fn an_answer_by_callback() {
+    let source = |room: &str, ask: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"errors\"\n\t\"time\"\n)\n\n\
+             type conn interface {{\n\tSend(body string, done func(string))\n\
+             \tWatch(done func(string)) (stop func())\n}}\n\n\
+             func Ask(c conn) (string, error) {{\n\tanswer := make(chan string{room})\n\
+             \t{ask}func(s string) {{\n\t\tanswer <- s\n\t\tclose(answer)\n\t}})\n\
+             \tselect {{\n\tcase s := <-answer:\n\t\treturn s, nil\n\
+             \tcase <-time.After(time.Second):\n\t\treturn \"\", errors.New(\"late\")\n\t}}\n}}\n"
+        )
+    };
+    let send = "c.Send(\"x\", ";
+    check(&[("m.go", &source("", send))], &["m.go:16 send-without-receiver medium"]);
+    check(&[("m.go", &source(", 1", send))], &[]);
+    // What was registered may be taken back.
+    check(&[("m.go", &source("", "defer c.Watch("))], &[]);
+}
+
+/// A goroutine that waits for what it tells when it has ended.
+#[test]
+fn a_wait_for_its_own_end() {
+    let source = |fail: &str, wait: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"io\"\n\t\"sync\"\n)\n\n\
+             type reader struct {{\n\tc    io.ReadCloser\n\twg   sync.WaitGroup\n\tdone chan struct{{}}\n}}\n\n\
+             func New(c io.ReadCloser) *reader {{\n\tr := &reader{{c: c, done: make(chan struct{{}})}}\n\
+             \tr.wg.Add(1)\n\tgo r.loop()\n\treturn r\n}}\n\n\
+             func (r *reader) loop() {{\n\tdefer func() {{\n\t\tr.wg.Done()\n\t\tclose(r.done)\n\t}}()\n\
+             \tb := make([]byte, 8)\n\tfor {{\n\t\tif _, err := r.c.Read(b); err != nil {{\n\
+             \t\t\t{fail}\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n\n\
+             func (r *reader) Close(wait bool) {{\n\tr.c.Close()\n\t{wait}\n}}\n"
+        )
+    };
+    let counter = ["m.go:29 waitgroup-unbalanced medium"];
+    check(&[("m.go", &source("r.Close(true)", "r.wg.Wait()"))], &counter);
+    let channel = ["m.go:29 receive-without-sender medium"];
+    check(&[("m.go", &source("r.Close(true)", "<-r.done"))], &channel);
+    check(&[("m.go", &source("go r.Close(true)", "r.wg.Wait()"))], &[]);
+    check(&[("m.go", &source("r.Close(false)", "if wait {\n\t\tr.wg.Wait()\n\t}"))], &[]);
+}
+
+/// The only receiver of a channel comes to a send on it.
+#[test]
+fn a_send_to_itself() {
+    let source = |start: &str, fail: &str| {
+        format!(
+            "package m\n\ntype queue struct {{\n\tops chan func() error\n\tn   int\n}}\n\n\
+             func New() *queue {{\n\tq := &queue{{ops: make(chan func() error)}}\n\t{start}\n\treturn q\n}}\n\n\
+             func (q *queue) loop() {{\n\tfor op := range q.ops {{\n\t\tif op() != nil {{\n\
+             \t\t\t{fail}\n\t\t}}\n\t}}\n}}\n\n\
+             func (q *queue) retry() {{\n\tq.n++\n\tq.Do(func() error {{ return nil }})\n}}\n\n\
+             func (q *queue) Do(op func() error) {{\n\tq.ops <- op\n}}\n"
+        )
+    };
+    let told = ["m.go:17 send-and-receive-in-one-goroutine medium"];
+    check(&[("m.go", &source("go q.loop()", "q.retry()"))], &told);
+    check(&[("m.go", &source("go q.loop()", "go q.retry()"))], &[]);
+    let several = "for i := 0; i < 2; i++ {\n\t\tgo q.loop()\n\t}";
+    check(&[("m.go", &source(several, "q.retry()"))], &[]);
+}
+
+/// A subscriber that was closed, and is still among those that are sent to.
+#[test]
+fn a_closed_subscriber() {
+    let source = |close: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             type bus struct {{\n\tmu   sync.Mutex\n\tsubs map[chan int]bool\n}}\n\n\
+             func (b *bus) Subscribe() <-chan int {{\n\tsub := make(chan int, 8)\n\tb.mu.Lock()\n\
+             \tb.subs[sub] = true\n\tb.mu.Unlock()\n\treturn sub\n}}\n\n\
+             func (b *bus) Publish(n int) {{\n\tb.mu.Lock()\n\tdefer b.mu.Unlock()\n\
+             \tfor sub := range b.subs {{\n\t\tselect {{\n\t\tcase sub <- n:\n\t\tdefault:\n\t\t}}\n\t}}\n}}\n\n\
+             func (b *bus) Close() {{\n\tb.mu.Lock()\n\tdefer b.mu.Unlock()\n\
+             \tfor sub := range b.subs {{\n\t\t{close}\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("close(sub)"))], &["m.go:33 close-misuse medium"]);
+    check(&[("m.go", &source("delete(b.subs, sub)\n\t\tclose(sub)"))], &[]);
+}
+
+/// Room that many may fill is no way out for who sends under the lock that the receiver takes when it leaves.
+#[test]
+fn room_under_a_lock() {
+    let source = |leave: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"sync\"\n)\n\n\
+             type emitter struct {{\n\tmu     sync.RWMutex\n\tin     chan int\n\tctx    context.Context\n\
+             \tcancel context.CancelFunc\n}}\n\n\
+             func New(f func(int)) *emitter {{\n\tctx, cancel := context.WithCancel(context.Background())\n\
+             \te := &emitter{{in: make(chan int, 32), ctx: ctx, cancel: cancel}}\n\tgo e.run(f)\n\treturn e\n}}\n\n\
+             func (e *emitter) Add(n int) {{\n\te.mu.RLock()\n\tdefer e.mu.RUnlock()\n\
+             \tif e.ctx.Err() != nil {{\n\t\treturn\n\t}}\n\te.in <- n\n}}\n\n\
+             func (e *emitter) Close() {{ e.cancel() }}\n\n\
+             func (e *emitter) run(f func(int)) {{\n\tfor {{\n\t\tselect {{\n\t\tcase n := <-e.in:\n\t\t\tf(n)\n\
+             \t\tcase <-e.ctx.Done():\n\t\t\t{leave}\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let told = ["m.go:28 lock-held-while-blocked medium"];
+    check(&[("m.go", &source("e.mu.Lock()\n\t\t\tdefer e.mu.Unlock()"))], &told);
+    check(
+        &[
+            ("m.go", &source("go drain(e.in)")),
+            ("d.go", "package m\n\nfunc drain(c chan int) {\n\tfor range c {\n\t}\n}\n"),
+        ],
+        &[],
+    );
+}

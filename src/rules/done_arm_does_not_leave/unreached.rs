@@ -6,8 +6,8 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::rules::FunctionCx;
-use crate::rules::evidence::first_line;
 use crate::rules::done_arm_does_not_leave::may_end;
+use crate::rules::evidence::first_line;
 use crate::rules::scene::{Scene, holds_any, is_beside_tests};
 use crate::syntax::{BranchKind, ExprKind, Node, StmtId, StmtKind};
 
@@ -55,13 +55,13 @@ fn check_loop(scene: &Scene<'_>, around: StmtId, behind: StmtId) -> Option<Findi
         matches!(scene.file.stmt(select).kind, StmtKind::Select(_))
             && target(scene, Node::Stmt(select)) == Some(around)
     };
-    let broken = inside().find(|&node| {
-        is_bare_break(scene, node) && target(scene, node).is_some_and(of_loop)
-    })?;
+    let broken = inside()
+        .find(|&node| is_bare_break(scene, node) && target(scene, node).is_some_and(of_loop))?;
     let broken = scene.span(broken);
-    let message = "this `break` leaves the `select` only: nothing leaves the loop around it, and what \
+    let message =
+        "this `break` leaves the `select` only: nothing leaves the loop around it, and what \
                    stands behind that is never done"
-        .to_owned();
+            .to_owned();
     let mut finding = scene.cx.finding(broken, "goes on with the next turn", message);
     let first = first_line(scene, scene.span(Node::Stmt(behind)));
     finding.labels.push(Label {
@@ -71,7 +71,8 @@ fn check_loop(scene: &Scene<'_>, around: StmtId, behind: StmtId) -> Option<Findi
     });
     finding.confidence =
         if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
-    finding.why = "an unlabelled `break` leaves the innermost `for`, `switch` or `select`".to_owned();
+    finding.why =
+        "an unlabelled `break` leaves the innermost `for`, `switch` or `select`".to_owned();
     finding.help = "give the loop a label and `break` to it, or `return` here".to_owned();
     Some(finding)
 }
@@ -103,10 +104,7 @@ fn leaves(scene: &Scene<'_>, around: StmtId, node: Node) -> bool {
 
 fn is_bare_break(scene: &Scene<'_>, node: Node) -> bool {
     let Node::Stmt(stmt) = node else { return false };
-    matches!(
-        scene.file.stmt(stmt).kind,
-        StmtKind::Branch { kind: BranchKind::Break, label: None }
-    )
+    matches!(scene.file.stmt(stmt).kind, StmtKind::Branch { kind: BranchKind::Break, label: None })
 }
 
 /// The statement that a bare `break` at a node would leave.

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
@@ -171,7 +171,7 @@ fn check_lock<'a>(
         .filter(|operation| touches(&operation.text))
         .collect();
     let released: FxHashSet<StepId> = releases.iter().map(|unlock| unlock.at.step).collect();
-    let never = unlocks.is_empty() && is_kept(scene, lock);
+    let never = unlocks.is_empty() && !takes_out(scene, lock) && is_kept(scene, lock);
     // A literal may give back what its function has locked, but not what it locks itself.
     let apart =
         |unlock: &&Operation| lock.at.body == BodyId::OWN && is_own(read, operations, unlock);
@@ -234,7 +234,8 @@ fn check_lock<'a>(
 }
 
 /// Whether the caller may have the lock after a `return`, and give it back by another function of the package,
-/// which does that without having taken it: who returns an error hands nothing over.
+/// which does that without having taken it: who returns an error hands nothing over, nor does who says nothing
+/// of how it went but returns something else.
 fn is_handed_over(
     scene: &Scene<'_>,
     lock: &Operation,
@@ -246,17 +247,23 @@ fn is_handed_over(
         let failed = |local: LocalId| {
             path.decisions().any(|decided| {
                 let Some((asked, holds)) = decided.condition() else { return false };
-                scene.nil_test(asked).is_some_and(|(tested, differs)| {
-                    tested == local && differs == holds
-                })
+                scene
+                    .nil_test(asked)
+                    .is_some_and(|(tested, differs)| tested == local && differs == holds)
             })
         };
         !scene.is_nil(result)
             && scene.info.type_of(result).is_error()
             && scene.local(result).is_none_or(failed)
     });
+    // Who gets the lock is told so.
+    let tells = results.last().is_none_or(|&last| {
+        let ty = scene.cx.index().underlying(scene.info.type_of(last));
+        scene.is_nil(last) || scene.info.type_of(last).is_error() || matches!(ty, Type::Basic(_))
+    });
     let known = object(scene, lock.base);
-    !fails
+    tells
+        && !fails
         && known.is_some_and(|known| {
             let Locking { locks, .. } = Locking::of(&scene.cx.package);
             locks.is_given_elsewhere(scene.cx.func, known)
@@ -291,6 +298,18 @@ fn is_own(read: &Read<'_>, operations: &[Operation], unlock: &Operation) -> bool
     let locks: FxHashSet<StepId> = locks.map(|lock| lock.at.step).collect();
     let cfg = &read.function.body(unlock.at.body).cfg;
     !reaches_without(cfg, &|step| step == unlock.at.step, &|step| locks.contains(&step))
+}
+
+/// Whether the body of a lock takes something out of a map: nobody finds any more what that is locked for.
+fn takes_out(scene: &Scene<'_>, lock: &Operation) -> bool {
+    let home = scene.literal_around(Node::Expr(lock.call));
+    scene.nodes.iter().any(|&node| match node {
+        Node::Expr(call) => {
+            matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete))
+                && scene.literal_around(node) == home
+        }
+        _ => false,
+    })
 }
 
 /// Whether nobody gives back a lock that a function takes: those of the package who unlock it lock it

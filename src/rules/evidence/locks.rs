@@ -83,7 +83,10 @@ impl Locks {
             let all: Vec<Taken> = all.collect();
             let own =
                 |object| all.iter().any(|taken| taken.literal.is_none() && taken.object == object);
-            let back: Vec<Object> = given_back(scene).filter(|&object| !own(object)).collect();
+            let again: Vec<Object> = taken_at_the_end(scene).collect();
+            let back: Vec<Object> = given_back(scene)
+                .filter(|object| !own(*object) && !again.contains(object))
+                .collect();
             if !back.is_empty() {
                 given.insert(func, back);
             }
@@ -129,6 +132,11 @@ impl Locks {
                         && callee != func
                         && self.gives_callers(package, callee, object, depth - 1)
                 })
+    }
+
+    /// Whether a function of the package takes a lock to write.
+    pub(super) fn has_writer(&self, object: Object) -> bool {
+        self.taken.values().flatten().any(|taken| taken.object == object && !taken.reads)
     }
 
     /// Whether a function other than this one gives back a lock that it never takes.
@@ -208,6 +216,15 @@ fn given_back(scene: &Scene<'_>) -> impl Iterator<Item = Object> {
     scene.nodes.iter().filter_map(|&node| match node {
         Node::Expr(call) if scene.literal_around(node).is_none() => unlocked(scene, call),
         _ => None,
+    })
+}
+
+/// The locks that a function takes when it returns.
+fn taken_at_the_end(scene: &Scene<'_>) -> impl Iterator<Item = Object> {
+    scene.nodes.iter().filter_map(|&node| {
+        let Node::Expr(call) = node else { return None };
+        let (base, name) = scene.method_call(call).filter(|_| scene.is_deferred(call))?;
+        matches!(name.name.as_str(), "Lock" | "RLock").then(|| object(scene, base))?
     })
 }
 

@@ -159,7 +159,8 @@ impl End {
             message: "waits here".to_owned(),
         });
         finding.defect = waits.location;
-        finding.why = "what is deferred runs when the goroutine is over, and it waits before".to_owned();
+        finding.why =
+            "what is deferred runs when the goroutine is over, and it waits before".to_owned();
         finding.help =
             "start what ends everything in a goroutine of its own, or return and let others do it"
                 .to_owned();
@@ -232,7 +233,9 @@ impl Wait {
             Awaited::Close => match scene.file.expr(expr).kind {
                 ExprKind::Unary { op: UnaryOp::Recv, operand } => {
                     let arm = scene.around(Node::Expr(expr)).take(2).any(|node| match node {
-                        Node::Stmt(stmt) => matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_)),
+                        Node::Stmt(stmt) => {
+                            matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_))
+                        }
                         _ => false,
                     });
                     (!arm).then(|| scene.file.unparen(operand))
@@ -264,9 +267,7 @@ fn is_in_arm(scene: &Scene<'_>, node: Node) -> bool {
 
 /// Whether a node runs in turn, and no condition on it looks at a parameter.
 pub(super) fn is_unconditional(scene: &Scene<'_>, node: Node) -> bool {
-    let is_param = |local: LocalId| {
-        matches!(scene.info.local(local).kind, LocalKind::Param(_))
-    };
+    let is_param = |local: LocalId| matches!(scene.info.local(local).kind, LocalKind::Param(_));
     let asks = |cond: ExprId| {
         scene.file.descendants(Node::Expr(cond)).any(|part| match part {
             Node::Expr(part) => scene.local(part).is_some_and(is_param),

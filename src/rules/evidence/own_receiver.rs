@@ -153,7 +153,8 @@ fn tell(groups: &Groups<'_>, receive: &Op, call: ExprId, send: &Op) -> Finding {
     finding.defect = scene.cx.location(scene.span(Node::Expr(call)));
     finding.why = "the goroutine cannot receive while it waits in its own send, and so do all who send after it"
         .to_owned();
-    finding.help = "do here what the message would have asked for, or send in a goroutine of its own"
-        .to_owned();
+    finding.help =
+        "do here what the message would have asked for, or send in a goroutine of its own"
+            .to_owned();
     finding
 }

@@ -104,7 +104,7 @@ fn gives_before(scene: &Scene<'_>, locks: &Locks, call: ExprId, first: &First) -
 
 /// Whether who holds a lock may wait for it when it takes it again.
 fn waits(locks: &Locks, held: &Taken, again: &Taken) -> bool {
-    !held.reads || !again.reads || has_writer(locks, held)
+    !held.reads || !again.reads || locks.has_writer(held.object)
 }
 
 /// Who holds a lock when it calls a method.
@@ -174,11 +174,6 @@ fn held(
         once && taken.object == first.lock.object
             && base_of(caller, taken).is_some_and(|base| caller.text(base) == wanted)
     })
-}
-
-/// Whether a function of the package locks for writing.
-fn has_writer(locks: &Locks, lock: &Taken) -> bool {
-    locks.taken.values().flatten().any(|taken| taken.object == lock.object && !taken.reads)
 }
 
 fn tell<'a>(

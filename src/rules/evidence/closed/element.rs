@@ -62,6 +62,7 @@ pub(super) fn left(
         let other = &groups.scenes[op.scene];
         op.act == Act::Send
             && op.scene != close.scene
+            && !are_in_turn(scene, other)
             && Element::of(other, op).is_some_and(|sent| {
                 sent.collection == closed.collection
                     && sent.path == closed.path
@@ -82,6 +83,17 @@ pub(super) fn left(
     label(groups, &mut finding, send, Role::Stuck, told);
     finding.help = "take it out of there under the same lock, before it is closed".to_owned();
     Some(finding)
+}
+
+/// Whether one function alone calls the two, so that it may never do the one after the other.
+fn are_in_turn(closer: &Scene<'_>, sender: &Scene<'_>) -> bool {
+    let callers = |of: &Scene<'_>| -> Vec<FuncId> {
+        let uses = closer.cx.package.uses();
+        uses.calls.get(&of.cx.func).into_iter().flatten().map(|&(caller, _)| caller).collect()
+    };
+    let exported = |scene: &Scene<'_>| scene.name.name.is_exported();
+    let all = [callers(closer), callers(sender)].concat();
+    !exported(closer) && !exported(sender) && all.iter().all(|caller| Some(caller) == all.first())
 }
 
 /// Whether only some of the elements are closed.
