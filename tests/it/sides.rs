@@ -1603,7 +1603,7 @@ fn a_body_of_a_context_that_ends() {
     let made = "\tctx, cancel := context.WithTimeout(context.Background(), time.Second)\n";
     check(&[("m.go", &source("url == \"\"", kept))], &["m.go:26 body-not-closed high"]);
     check(&[("m.go", &source("ctx.Err() != nil", kept))], &[]);
-    check(&[("m.go", &source("url == \"\"", made))], &["m.go:26 body-not-closed low"]);
+    check(&[("m.go", &source("url == \"\"", made))], &["m.go:25 body-not-closed low"]);
 }
 
 /// An answer that comes after its asker has given up.
