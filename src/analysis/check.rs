@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::kept::Kept;
 use super::suppress::Directives;
 use super::{Run, Timings, declared, guard, guarded, internal_error, versions};
-use crate::diagnostic::{Confidence, Finding, Note, NoteKind};
+use crate::diagnostic::{Confidence, Finding, Label, Note, NoteKind, Role};
 use crate::index::FuncId;
 use crate::project::Package;
 use crate::rules::mend;
@@ -141,10 +141,14 @@ impl Run<'_> {
                         let place = (finding.rule, finding.primary);
                         match told.get(&place) {
                             // What the text shows is told better than what was explored, and is
-                            // as sure as the surer of the two.
+                            // as sure as the surer of the two; but who waits for what was left
+                            // behind is known by exploring.
                             Some(&at) if everywhere => {
                                 let told: &mut Finding = &mut found[at].1;
                                 told.confidence = told.confidence.max(finding.confidence);
+                                if !told.labels.iter().any(is_stuck) {
+                                    told.labels.extend(finding.labels.into_iter().find(is_stuck));
+                                }
                                 continue;
                             }
                             None if !everywhere => {
@@ -315,4 +319,8 @@ impl Run<'_> {
         }
         found
     }
+}
+
+fn is_stuck(label: &Label) -> bool {
+    label.role == Role::Stuck
 }
