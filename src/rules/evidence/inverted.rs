@@ -245,13 +245,8 @@ fn is_taken_out(scene: &Scene<'_>, from: ExprId) -> bool {
 
 /// Whether two functions may take the same two locks in their orders at the same time, and wait.
 fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
-    let waits = match (shared(&one.first, &other.second), shared(&one.second, &other.first)) {
-        (false, false) => true,
-        (true, false) => cx.locks.has_writer(one.first.taken.object),
-        (false, true) => cx.locks.has_writer(one.second.taken.object),
-        // It would take a writer of each at the same moment.
-        (true, true) => false,
-    };
+    let readers = |one: &Lock, other: &Lock| one.taken.reads && other.taken.reads;
+    let waits = !readers(&one.first, &other.second) && !readers(&one.second, &other.first);
     let is_own = |order: &Order| order.first.owner == order.second.owner;
     let anchored =
         |one: &Owner, other: &Owner| one.receiver && other.receiver && one.path == other.path;
@@ -270,11 +265,6 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
         && is_own(one) == is_own(other)
         && same
         && around(one).is_disjoint(&around(other))
-}
-
-/// Whether two take a lock to read, so that they wait for each other only behind a writer.
-fn shared(one: &Lock, other: &Lock) -> bool {
-    one.taken.reads && other.taken.reads
 }
 
 /// So far up a lock is looked for that is held around a function.
@@ -318,16 +308,7 @@ fn tell(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> Finding {
         format!("`{}` locks `{}` here", there.name.name, other.first.name),
     );
     label(other.at, format!("and waits for `{}` here", other.second.name));
-    let pairs = [(&one.first, &other.second), (&one.second, &other.first)];
-    let behind = pairs.into_iter().find(|(one, other)| shared(one, other)).map(|(lock, _)| lock);
-    finding.why = match behind {
-        None => "neither of the two can go on once both have come this far".to_owned(),
-        Some(lock) => format!(
-            "neither of the two can go on once both have come this far and somebody waits to write \
-             behind the reader of `{}`: the next reader comes after the writer",
-            lock.name
-        ),
-    };
+    finding.why = "neither of the two can go on once both have come this far".to_owned();
     finding.help = "take the two locks in the same order everywhere".to_owned();
     finding
 }
