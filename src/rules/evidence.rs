@@ -105,7 +105,7 @@ pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 
 /// Closes of channels that others may still send on.
 pub fn close_misuse(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    closed::check(package, findings);
+    closed::check(&Groups::of(package), findings);
 }
 
 /// Waits under a lock that the other side needs.

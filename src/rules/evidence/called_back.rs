@@ -60,8 +60,8 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             !again(op) && op.step(scene, &cfg).is_some_and(|step| !cfg.reaches(gone, step))
         });
         // Who has sent its only answer may close the channel.
-        let closes = group.ops.iter().filter(|op| op.act == Act::Close);
-        let own = closes.into_iter().all(|close| close.literal == send.literal);
+        let mut closes = group.ops.iter().filter(|op| op.act == Act::Close);
+        let own = closes.all(|close| close.literal == send.literal);
         if !once || !own || may_be_called_off(scene, given, left.channel) {
             return None;
         }

@@ -12,19 +12,15 @@ mod element;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
 use crate::index::{Builtin, Callee};
-use crate::rules::PackageCx;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, leaving_arm};
-use crate::rules::evidence::locks::Locking;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node, StmtKind};
 
 /// Reports the closes that others may not have waited for.
-pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let groups = &Groups::of(package);
-    let Locking { locks, .. } = Locking::of(package);
+pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
     for group in groups.all() {
         let closes = group.ops.iter().filter(|op| op.act == Act::Close);
         for close in closes.filter(|close| is_ever_run(groups, close)) {
@@ -32,7 +28,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
                 .or_else(|| answered(groups, group, close))
                 .or_else(|| outlived(groups, group, close))
                 .or_else(|| called_late(groups, group, close))
-                .or_else(|| element::left(groups, group, &locks, close));
+                .or_else(|| element::left(groups, group, close));
             findings.extend(found);
         }
     }

@@ -11,7 +11,7 @@ use crate::rules::FunctionCx;
 use crate::rules::evidence::closed::{finding, label, may_recover};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Locks, fields, held_at};
+use crate::rules::evidence::locks::{Locking, fields, held_at};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::Scene;
 use crate::source::Location;
@@ -50,12 +50,7 @@ fn field(scene: &Scene<'_>, expr: ExprId) -> Option<Location> {
 }
 
 /// Reports a close of one of several channels, which others go on to send on.
-pub(super) fn left(
-    groups: &Groups<'_>,
-    group: &Group,
-    locks: &Locks,
-    close: &Op,
-) -> Option<Finding> {
+pub(super) fn left(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     let scene = &groups.scenes[close.scene];
     let closed = Element::of(scene, close)?;
     let send = group.ops.iter().find(|op| {
@@ -67,7 +62,7 @@ pub(super) fn left(
                 sent.collection == closed.collection
                     && sent.path == closed.path
                     && (is_of_some(scene, close, &closed)
-                        || have_a_lock(scene, close, &closed, other, op, &sent, locks))
+                        || have_a_lock((scene, close, &closed), (other, op, &sent)))
             })
             && !may_recover(groups, op)
     })?;
@@ -105,24 +100,20 @@ fn is_of_some(scene: &Scene<'_>, close: &Op, closed: &Element) -> bool {
 }
 
 /// Whether two functions have the same lock where they go through the elements.
-fn have_a_lock(
-    closer: &Scene<'_>,
-    close: &Op,
-    closed: &Element,
-    sender: &Scene<'_>,
-    send: &Op,
-    sent: &Element,
-    locks: &Locks,
-) -> bool {
-    let held = |scene: &Scene<'_>, op: &Op, element: &Element| {
+fn have_a_lock(closer: Through<'_, '_>, sender: Through<'_, '_>) -> bool {
+    let Locking { locks, .. } = Locking::of(&closer.0.cx.package);
+    let held = |(scene, op, element): Through<'_, '_>| {
         let cfg = scene.graph(op.literal)?;
         let at = cfg.step_of_stmt(element.range)?;
-        Some(held_at(scene, locks, op.literal, &cfg, at))
+        Some(held_at(scene, &locks, op.literal, &cfg, at))
     };
-    let first = held(closer, close, closed).unwrap_or_default();
-    let second = held(sender, send, sent).unwrap_or_default();
+    let first = held(closer).unwrap_or_default();
+    let second = held(sender).unwrap_or_default();
     first.iter().any(|one| second.iter().any(|other| one.object == other.object))
 }
+
+/// A function, what it does to each element, and the element.
+type Through<'t, 'a> = (&'t Scene<'a>, &'t Op, &'t Element);
 
 /// Whether a function takes something out of the collection, puts another in its place, or leaves a word of what it
 /// did: it assigns to a field, itself or in what it calls.

@@ -5,7 +5,7 @@
 //! is deferred runs when the function returns, not at the end of a turn or a block.
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Start, StepId};
+use crate::flow::{PathEnd, Start, StepId};
 use crate::index::Callee;
 use crate::rules::conditions::{Conditions, Way, condition};
 use crate::rules::evidence::first_line;
@@ -71,7 +71,7 @@ fn check_deferred(
     let is_again = |step: StepId| again.iter().any(|(other, _)| *other == step);
     let mut way = Way { conditions: &conditions, to: &is_again, settled: &settled };
     let path = cfg.search(Start::After(deferred), Vec::new(), &mut way).into_iter().next()?;
-    let crate::flow::PathEnd::Step(end) = path.end else { return None };
+    let PathEnd::Step(end) = path.end else { return None };
     let (_, taken) = again.iter().find(|(step, _)| *step == end)?;
     let last = path.decisions().filter_map(condition).next_back();
     Some(tell(scene, &held, unlock, taken, last))
