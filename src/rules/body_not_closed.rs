@@ -6,6 +6,7 @@ use crate::catalog::{Carrier, Resource};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::index::{Constant, Def};
 use crate::rules::bound;
+use crate::rules::endable::asks_err;
 use crate::rules::held::{self, Held, Lost, Test, Way};
 use crate::rules::recurrence;
 use crate::rules::{Check, FunctionCx, Rule};
@@ -123,13 +124,7 @@ fn says_over(function: &Function<'_>, test: Test) -> bool {
         return false;
     };
     let is_nil = |expr: ExprId| matches!(function.info.resolve(file.unparen(expr)), Def::Nil);
-    let asks_end = |expr: ExprId| {
-        let ExprKind::Call { callee, .. } = file.expr(file.unparen(expr)).kind else {
-            return false;
-        };
-        matches!(file.expr(file.unparen(callee)).kind, ExprKind::Selector { base, name }
-            if name.name.as_str() == "Err" && function.info.type_of(base).is_context())
-    };
+    let asks_end = |expr: ExprId| asks_err(file, &function.info, expr);
     (op == BinaryOp::Ne) == value
         && (asks_end(left) && is_nil(right) || is_nil(left) && asks_end(right))
 }

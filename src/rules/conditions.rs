@@ -8,7 +8,7 @@ use crate::index::{
     Basic, Builtin, Callee, Def, LocalId, Object, ObjectId, ObjectKind, Type, TypeDecl,
 };
 use crate::summary::{BodyId, Definition, Function, Source};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, UnaryOp};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
 pub type Decided = Vec<(u16, bool)>;
@@ -397,6 +397,16 @@ pub fn locals_in(function: &Function<'_>, node: Node) -> Vec<LocalId> {
         }
     }
     locals
+}
+
+/// What an edge decides, without the `!` before it, and whether that holds.
+pub fn asked(file: &File, edge: EdgeKind) -> Option<(ExprId, bool)> {
+    let (condition, holds) = edge.condition()?;
+    let condition = file.unparen(condition);
+    match file.expr(condition).kind {
+        ExprKind::Unary { op: UnaryOp::Not, operand } => Some((file.unparen(operand), !holds)),
+        _ => Some((condition, holds)),
+    }
 }
 
 /// The condition that an edge decides.

@@ -7,11 +7,11 @@ use rustc_hash::FxHashSet;
 
 use crate::catalog::{Base, Context, ContextRole, TypeRole};
 use crate::flow::Step;
-use crate::index::{Callee, FuncId, Type};
+use crate::index::{BodyInfo, Callee, FuncId, Type};
 use crate::rules::scene::serves_tests;
 use crate::rules::{FunctionCx, PackageCx, literals, recurrence};
 use crate::summary::{At, BodyId, ContextRoot, Function, Place, Root, facts, named, operand};
-use crate::syntax::{ExprId, ExprKind, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, File, StmtKind, Symbol};
 
 /// How many callers are followed to the one that makes the context.
 const MAX_CALLERS: u32 = 9;
@@ -298,4 +298,11 @@ pub fn holds_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
     named(cx.catalog(), name)
         .all_in_force::<Context>(cx.versions())
         .any(|fact| fact.role == ContextRole::Accessor)
+}
+
+/// Whether a call asks whether a context is over: `ctx.Err()`.
+pub fn asks_err(file: &File, info: &BodyInfo, call: ExprId) -> bool {
+    file.method_call(call).is_some_and(|(context, name)| {
+        name.name.as_str() == "Err" && info.type_of(context).is_context()
+    })
 }

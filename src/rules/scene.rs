@@ -325,6 +325,27 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Whether a body (a literal's, or that of the declared function) runs a call where it is written: neither
+    /// deferred nor in a goroutine.
+    pub fn runs_in_turn(&self, owner: Option<ExprId>, call: ExprId) -> bool {
+        self.literal_around(Node::Expr(call)) == owner
+            && !self.is_deferred(call)
+            && self.go_of(call).is_none()
+    }
+
+    /// The methods that a body calls where they are written: the call, what it calls, and what of.
+    pub fn methods_in_turn(
+        &self,
+        owner: Option<ExprId>,
+    ) -> impl Iterator<Item = (ExprId, FuncId, ExprId)> {
+        self.nodes.iter().filter_map(move |&node| {
+            let Node::Expr(call) = node else { return None };
+            let Callee::Func(callee) = *self.info.callee(call) else { return None };
+            let (base, _) = self.method_call(call)?;
+            self.runs_in_turn(owner, call).then_some((call, callee, base))
+        })
+    }
+
     /// The receiver, if the function is a method that names it.
     pub fn receiver(&self) -> Option<LocalId> {
         let mut locals = self.info.locals().iter();

@@ -11,7 +11,6 @@ use crate::rules::scene::may_start_goroutines;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
 use crate::summary::{Function, Read, Spawn};
-use crate::syntax::ExprKind;
 
 pub const RULE: Rule = Rule {
     page: include_str!("../../rules/writer-outlives-handler.md"),
@@ -50,10 +49,9 @@ fn is_hijacked(read: &Read<'_>, spawn: &Spawn) -> bool {
     let cfg = &function.body(spawn.at.body).cfg;
     cfg.steps().any(|step| {
         let Some(call) = cfg.step(step).call(function.file) else { return false };
-        let ExprKind::Call { callee, .. } = function.file.expr(call).kind else { return false };
-        let hijacks = matches!(function.file.expr(function.file.unparen(callee)).kind,
-            ExprKind::Selector { name, .. } if name.name.as_str() == "Hijack");
-        hijacks && cfg.reaches(step, spawn.at.step)
+        let method = function.file.method_call(call);
+        method.is_some_and(|(_, name)| name.name.as_str() == "Hijack")
+            && cfg.reaches(step, spawn.at.step)
     })
 }
 

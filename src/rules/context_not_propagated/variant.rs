@@ -187,9 +187,8 @@ fn ends_test(function: &Function<'_>, stmt: StmtId) -> bool {
     let file = function.file;
     file.descendants(Node::Stmt(stmt)).any(|node| {
         let Node::Expr(call) = node else { return false };
-        let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
-        matches!(file.expr(file.unparen(callee)).kind, ExprKind::Selector { name, .. }
-            if matches!(name.name.as_str(), "Fatal" | "Fatalf" | "FailNow"))
+        file.method_call(call)
+            .is_some_and(|(_, name)| matches!(name.name.as_str(), "Fatal" | "Fatalf" | "FailNow"))
     })
 }
 

@@ -229,7 +229,7 @@ fn taken_at_the_end(scene: &Scene<'_>) -> impl Iterator<Item = Object> {
 }
 
 /// What a call unlocks, if that is known.
-fn unlocked(scene: &Scene<'_>, call: ExprId) -> Option<Object> {
+pub(super) fn unlocked(scene: &Scene<'_>, call: ExprId) -> Option<Object> {
     let (base, name) = scene.method_call(call)?;
     matches!(name.name.as_str(), "Unlock" | "RUnlock").then(|| object(scene, base))?
 }

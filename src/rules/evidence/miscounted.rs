@@ -11,7 +11,7 @@
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind, Type};
-use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, asked, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::{How, Run, runs};
 use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
@@ -509,14 +509,7 @@ impl Undone<'_, '_, '_> {
     /// Whether the `ok` of `x, ok := <-c` does not hold.
     fn is_given_no_more(&self, edge: &Edge) -> bool {
         let function = &self.group.read.function;
-        let (mut condition, mut holds) = match edge.kind {
-            EdgeKind::True(condition) => (function.file.unparen(condition), true),
-            EdgeKind::False(condition) => (function.file.unparen(condition), false),
-            _ => return false,
-        };
-        if let ExprKind::Unary { op: UnaryOp::Not, operand } = function.file.expr(condition).kind {
-            (condition, holds) = (function.file.unparen(operand), !holds);
-        }
+        let Some((condition, holds)) = asked(function.file, edge.kind) else { return false };
         let Def::Local(local) = *function.info.resolve(condition) else { return false };
         let is_received = |at: Option<At>| {
             at.is_some_and(|at| {

@@ -101,13 +101,7 @@ impl End {
         let once = read.function.definitions_of(self.root).count() <= 1;
         let cfg = scene.graph(self.literal)?;
         let deferred = self.deferred_at(scene, &cfg)?;
-        scene.nodes.iter().filter(|_| once).find_map(|&node| {
-            let Node::Expr(call) = node else { return None };
-            let Callee::Func(callee) = *scene.info.callee(call) else { return None };
-            let in_turn = scene.literal_around(node) == self.literal
-                && !scene.is_deferred(call)
-                && scene.go_of(call).is_none();
-            let (base, _) = scene.method_call(call).filter(|_| in_turn)?;
+        scene.methods_in_turn(self.literal).filter(|_| once).find_map(|(call, callee, base)| {
             let step = cfg.step_of_expr(call)?;
             if root_variable(scene, base)? != Some(self.root) || !cfg.reaches(deferred, step) {
                 return None;
@@ -116,7 +110,7 @@ impl End {
             let wait = Wait { field: self.field, awaited };
             let waits = wait.below(scene, callee, rest, MAX_CALLS)?;
             // Who is told that everything ends finds that the wait is left out.
-            (!waits.may_be_left_out || !is_in_arm(scene, node))
+            (!waits.may_be_left_out || !is_in_arm(scene, Node::Expr(call)))
                 .then(|| self.tell(scene, call, awaited, &waits))
         })
     }
@@ -205,14 +199,11 @@ impl Wait {
         });
         let deeper = || {
             let depth = depth.checked_sub(1)?;
-            scene.nodes.iter().find_map(|&node| {
-                let Node::Expr(call) = node else { return None };
-                let Callee::Func(callee) = *scene.info.callee(call) else { return None };
-                let (base, _) = scene.method_call(call)?;
+            scene.methods_in_turn(None).find_map(|(call, callee, base)| {
+                let node = Node::Expr(call);
                 let rest = path.strip_prefix(&fields(&scene, base))?;
                 let of_receiver = root_variable(&scene, base)? == Some(receiver);
-                let in_turn = !scene.is_deferred(call) && scene.go_of(call).is_none();
-                let waits = (of_receiver && in_turn && is_unconditional(&scene, node))
+                let waits = (of_receiver && is_unconditional(&scene, node))
                     .then(|| self.below(&scene, callee, rest, depth))??;
                 let may_be_left_out = waits.may_be_left_out || may_be_left_out(&scene, node);
                 Some(Waits { may_be_left_out, ..waits })

@@ -6,7 +6,7 @@
 //! it calls for its receiver. Where a parameter says whether to send, nothing is known.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Callee, FuncId};
+use crate::index::FuncId;
 use crate::rules::FunctionCx;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
@@ -42,15 +42,9 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     }
     let cfg = scene.graph(receive.literal)?;
     let from = receive.step(scene, &cfg)?;
-    scene.nodes.iter().find_map(|&node| {
-        let Node::Expr(call) = node else { return None };
-        let Callee::Func(callee) = *scene.info.callee(call) else { return None };
-        let (base, _) = scene.method_call(call)?;
-        let in_turn = scene.literal_around(node) == receive.literal
-            && scene.local(base) == Some(receiver)
-            && !scene.is_deferred(call)
-            && scene.go_of(call).is_none();
-        let step = cfg.step_of_expr(call).filter(|_| in_turn)?;
+    scene.methods_in_turn(receive.literal).find_map(|(call, callee, base)| {
+        let own = scene.local(base) == Some(receiver);
+        let step = cfg.step_of_expr(call).filter(|_| own)?;
         if !cfg.reaches(from, step) || !cfg.reaches(step, from) {
             return None;
         }
@@ -114,14 +108,9 @@ fn sent_below<'g>(
     });
     let deeper = || {
         let depth = depth.checked_sub(1)?;
-        scene.nodes.iter().find_map(|&node| {
-            let Node::Expr(call) = node else { return None };
-            let Callee::Func(callee) = *scene.info.callee(call) else { return None };
-            let (base, _) = scene.method_call(call)?;
-            let in_turn = scene.local(base) == Some(receiver)
-                && !scene.is_deferred(call)
-                && scene.go_of(call).is_none();
-            (in_turn && is_unconditional(&scene, node))
+        scene.methods_in_turn(None).find_map(|(call, callee, base)| {
+            let own = scene.local(base) == Some(receiver);
+            (own && is_unconditional(&scene, Node::Expr(call)))
                 .then(|| sent_below(groups, group, &scene, callee, depth))?
         })
     };

@@ -16,9 +16,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, FuncId};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Locking, Locks, Taken, held_at, locked};
-use crate::rules::evidence::relocked::first::{
-    First, Firsts, Owner, base_of, may_return_before, runs_in_turn,
-};
+use crate::rules::evidence::relocked::first::{First, Firsts, Owner, base_of, may_return_before};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -83,7 +81,7 @@ fn check_through<'a>(
         if base != Some(receiver) || may_return_before(through, call, &first) {
             continue;
         }
-        if runs_in_turn(through, call)
+        if through.runs_in_turn(None, call)
             && !gives_before(through, locks, call, &first)
             && let Some(holder) = held_by_all(package, scenes, locks, through, &first)
             && waits(locks, &holder.lock, &first.lock)

@@ -15,6 +15,7 @@ use crate::catalog::{Base, Blocking, Callback, Called, Place, Wait};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
 use crate::index::{Builtin, Callee, Def, FuncId};
+use crate::rules::endable::asks_err;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::locks::{
@@ -357,7 +358,7 @@ fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> bool {
             let Node::Expr(expr) = node else { continue };
             match scene.file.expr(expr).kind {
                 // Whether all is over says nothing of the room.
-                ExprKind::Call { .. } if asks_end(scene, expr) => {}
+                ExprKind::Call { .. } if asks_err(scene.file, &scene.info, expr) => {}
                 // How much is taken is asked of the channel itself.
                 ExprKind::Call { .. } => return false,
                 ExprKind::Selector { name, .. } => {
@@ -372,13 +373,6 @@ fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> bool {
     }
     let scenes = receivers.iter().chain([&send]).map(|op| &groups.scenes[op.scene]);
     !scenes.into_iter().any(|scene| writes(scene, &fields))
-}
-
-/// Whether a call asks whether a context is over.
-fn asks_end(scene: &Scene<'_>, call: ExprId) -> bool {
-    scene.method_call(call).is_some_and(|(context, name)| {
-        name.name.as_str() == "Err" && scene.info.type_of(context).is_context()
-    })
 }
 
 /// Whether a function writes to one of these fields, or to what one holds.

@@ -8,13 +8,13 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{LocalId, LocalKind};
-use crate::rules::conditions::{Conditions, Decided, Way, condition};
+use crate::rules::conditions::{Conditions, Decided, Way, asked, condition};
 use crate::rules::evidence::consumer::bound;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// Reports the requests that are not answered on every way.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -88,12 +88,7 @@ impl Walk for Unanswered<'_, '_> {
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let says_none = edge.kind.condition().is_some_and(|(asked, holds)| {
-            let asked = self.scene.file.unparen(asked);
-            let (asked, holds) = match self.scene.file.expr(asked).kind {
-                ExprKind::Unary { op: UnaryOp::Not, operand } => (operand, !holds),
-                _ => (asked, holds),
-            };
+        let says_none = asked(self.scene.file, edge.kind).is_some_and(|(asked, holds)| {
             !holds && self.came.is_some() && self.scene.local(asked) == self.came
         });
         (!says_none).then(|| self.way.edge(decided, edge))?

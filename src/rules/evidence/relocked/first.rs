@@ -121,7 +121,7 @@ impl<'p, 'a> Firsts<'p, 'a> {
     fn calls_giver(&self, scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) -> bool {
         scene.nodes.iter().any(|&node| {
             let Node::Expr(call) = node else { return false };
-            runs_in_turn(scene, call)
+            scene.runs_in_turn(None, call)
                 && self.locks.given_by_callee(scene, call, taken.object)
                 && cfg.step_of_expr(call).is_some_and(|gives| {
                     reaches_without(cfg, &|step| step == gives, &|step| step == lock)
@@ -137,7 +137,7 @@ impl<'p, 'a> Firsts<'p, 'a> {
         scene.nodes.iter().find_map(|&node| {
             let Node::Expr(call) = node else { return None };
             let Callee::Func(callee) = *scene.info.callee(call) else { return None };
-            if !runs_in_turn(scene, call) {
+            if !scene.runs_in_turn(None, call) {
                 return None;
             }
             let first = self.within(callee, depth)?;
@@ -160,13 +160,6 @@ impl<'p, 'a> Firsts<'p, 'a> {
             Some(First { owner, path, asked, calls, ..first })
         })
     }
-}
-
-/// Whether a function runs a call where it is written: not in a literal, deferred, or in a goroutine.
-pub(super) fn runs_in_turn(scene: &Scene<'_>, call: ExprId) -> bool {
-    scene.literal_around(Node::Expr(call)).is_none()
-        && !scene.is_deferred(call)
-        && scene.go_of(call).is_none()
 }
 
 /// What is locked, if it is a lock of `sync`.

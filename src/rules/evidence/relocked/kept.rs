@@ -10,7 +10,9 @@ use crate::index::Callee;
 use crate::rules::conditions::{Conditions, Way, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Locks, Taken, gives_back, held_at, locked, object};
+use crate::rules::evidence::locks::{
+    Locks, Object, Taken, gives_back, held_at, locked, object, unlocked,
+};
 use crate::rules::evidence::relocked::first::base_of;
 use crate::rules::evidence::relocked::waits;
 use crate::rules::scene::{Scene, is_beside_tests};
@@ -25,11 +27,8 @@ pub(super) fn check(scene: &Scene<'_>, locks: &Locks, findings: &mut Vec<Finding
     }
     for &node in scene.nodes.iter() {
         let Node::Expr(unlock) = node else { continue };
-        let is_unlock = scene
-            .method_call(unlock)
-            .is_some_and(|(_, name)| matches!(name.name.as_str(), "Unlock" | "RUnlock"));
-        if is_unlock && scene.is_deferred(unlock) {
-            findings.extend(check_deferred(scene, locks, own, unlock));
+        if let Some(wanted) = unlocked(scene, unlock).filter(|_| scene.is_deferred(unlock)) {
+            findings.extend(check_deferred(scene, locks, own, unlock, wanted));
         }
     }
 }
@@ -39,9 +38,10 @@ fn check_deferred(
     locks: &Locks,
     own: &[Taken],
     unlock: ExprId,
+    wanted: Object,
 ) -> Option<Finding> {
     let (base, _) = scene.method_call(unlock)?;
-    let (wanted, text) = (object(scene, base)?, scene.text(base));
+    let text = scene.text(base);
     let literal = scene.literal_around(Node::Expr(unlock));
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let function = &read.function;
