@@ -27,6 +27,7 @@ mod one_ended;
 mod outside;
 mod own_end;
 mod own_receiver;
+mod parent;
 mod promised;
 mod reading;
 mod recipient;

@@ -1716,3 +1716,77 @@ fn room_under_a_lock() {
         &[],
     );
 }
+
+/// A part takes the lock of what keeps it, which closes it with that lock held.
+#[test]
+fn a_lock_of_what_keeps_a_part() {
+    let source = |made: &str, close: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             type server struct {{\n\tmu    sync.Mutex\n\tparts map[int]*part\n}}\n\n\
+             type part struct {{\n\ts  *server\n\tid int\n}}\n\n\
+             func (s *server) open(id int, other *server) *part {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\
+             \tp := {made}\n\ts.parts[id] = p\n\treturn p\n}}\n\n\
+             func (p *part) Close() {{\n\tp.s.mu.Lock()\n\tdefer p.s.mu.Unlock()\n\tp.closeLocked()\n}}\n\n\
+             func (p *part) closeLocked() {{ delete(p.s.parts, p.id) }}\n\n\
+             func (s *server) Close() {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\
+             \tfor _, p := range s.parts {{\n\t\t{close}\n\t}}\n}}\n"
+        )
+    };
+    let own = "&part{s: s, id: id}";
+    check(&[("m.go", &source(own, "p.Close()"))], &["m.go:35 double-lock medium"]);
+    check(&[("m.go", &source(own, "p.closeLocked()"))], &[]);
+    check(&[("m.go", &source(own, "go p.Close()"))], &[]);
+    check(&[("m.go", &source("&part{s: other, id: id}", "p.Close()"))], &[]);
+    let moved = "&part{s: s, id: id}\n\tif other != nil {\n\t\tp.s, p = other, &part{s: s}\n\t}";
+    check(&[("m.go", &source(moved, "p.Close()"))], &[]);
+}
+
+/// A part takes its own lock and then that of what keeps it, which goes through its parts with its own.
+#[test]
+fn the_locks_of_a_part_and_of_what_keeps_it() {
+    let source = |read: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             type conn struct {{\n\tmu    sync.Mutex\n\tparts map[int]*part\n\tsent  int\n}}\n\n\
+             type part struct {{\n\tc    *conn\n\tmu   sync.Mutex\n\tsize int\n\tdead bool\n}}\n\n\
+             func (c *conn) open(id int) *part {{\n\tp := new(part)\n\tp.c = c\n\
+             \tc.mu.Lock()\n\tc.parts[id] = p\n\tc.mu.Unlock()\n\treturn p\n}}\n\n\
+             func (p *part) Read() {{\n{read}}}\n\n\
+             func (c *conn) stop() {{\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\
+             \tfor _, p := range c.parts {{\n\t\tp.mu.Lock()\n\t\tp.dead = true\n\t\tp.mu.Unlock()\n\t}}\n}}\n"
+        )
+    };
+    let both =
+        "\tp.mu.Lock()\n\tdefer p.mu.Unlock()\n\tp.c.mu.Lock()\n\tp.c.sent++\n\tp.c.mu.Unlock()\n";
+    check(&[("m.go", &source(both))], &["m.go:30 lock-order medium"]);
+    let apart = "\tp.mu.Lock()\n\tp.size++\n\tp.mu.Unlock()\n\tp.c.mu.Lock()\n\tp.c.sent++\n\tp.c.mu.Unlock()\n";
+    check(&[("m.go", &source(apart))], &[]);
+}
+
+/// A callee takes the lock of its caller where what it has read itself leads there, beside more goroutines
+/// than can be explored.
+#[test]
+fn a_lock_that_a_result_leads_to() {
+    let source = |decided: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             type store struct {{\n\tmu   sync.Mutex\n\trev  int64\n}}\n\n\
+             func (s *store) Compact(rev int64) {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\ts.rev = rev\n}}\n\n\
+             func (s *store) Restore(read func() (int64, error)) error {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\
+             \treturn s.restore(read)\n}}\n\n\
+             func New(read func() (int64, error)) *store {{\n\ts := &store{{}}\n\ts.restore(read)\n\treturn s\n}}\n\n\
+             func (s *store) restore(read func() (int64, error)) error {{\n\
+             \tc := make(chan int64)\n\tfor range 9 {{\n\t\tgo func() {{\n\t\t\tfor n := range c {{\n\t\t\t\ts.rev += n\n\
+             \t\t\t}}\n\t\t}}()\n\t}}\n\tc <- 1\n\tclose(c)\n{decided}\treturn nil\n}}\n"
+        )
+    };
+    let told = ["m.go:19 double-lock medium"];
+    let number = "\tn, err := read()\n\tif err != nil {\n\t\treturn err\n\t}\n\tif n != 0 {\n\t\ts.Compact(n)\n\t}\n";
+    check(&[("m.go", &source(number))], &told);
+    let given_back =
+        "\tn, _ := read()\n\ts.mu.Unlock()\n\tif n != 0 {\n\t\ts.Compact(n)\n\t}\n\ts.mu.Lock()\n";
+    check(&[("m.go", &source(given_back))], &[]);
+    let later = "\tn, _ := read()\n\tif n != 0 {\n\t\tgo s.Compact(n)\n\t}\n";
+    check(&[("m.go", &source(later))], &[]);
+}

@@ -2,7 +2,8 @@
 //!
 //! Evidence: a function holds one lock on every way to a step that takes another one, itself or in a
 //! method that it calls, and another function does so the other way round. Both were given what they
-//! reach the locks through, so that it may be the same two; and nothing keeps them apart: no third
+//! reach the locks through, so that it may be the same two: those of one receiver, or of a part and of
+//! what keeps it. And nothing keeps them apart: no third
 //! lock is held by both, or by those who call them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,6 +13,7 @@ use crate::index::{Builtin, Callee, FuncId, LocalId};
 use crate::rules::evidence::confidence;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, fields, held_at};
+use crate::rules::evidence::parent::Parents;
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
@@ -21,7 +23,8 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
 /// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let Locking { scenes, locks } = Locking::of(package);
-    let cx = Cx { package, scenes: &scenes, locks: &locks };
+    let parents = Parents::new(package);
+    let cx = Cx { package, scenes: &scenes, locks: &locks, parents: &parents };
     let orders: Vec<Order> = scenes.iter().flat_map(|scene| orders(&cx, scene)).collect();
     let mut by_pair: FxHashMap<(Object, Object), Vec<&Order>> = FxHashMap::default();
     for order in &orders {
@@ -49,6 +52,7 @@ struct Cx<'c, 'a> {
     package: &'c PackageCx<'a>,
     scenes: &'c [Scene<'a>],
     locks: &'c Locks,
+    parents: &'c Parents<'c, 'a>,
 }
 
 impl<'c, 'a> Cx<'c, 'a> {
@@ -85,6 +89,8 @@ impl Order {
 struct Lock {
     taken: Taken,
     owner: Owner,
+    /// The expression of the owner.
+    base: ExprId,
     /// What is locked, as it is written.
     name: String,
 }
@@ -158,8 +164,8 @@ fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
 /// A lock that a function takes, if it was given what it reaches it through.
 fn reached(scene: &Scene<'_>, read: &Read<'_>, taken: Taken) -> Option<Lock> {
     let (base, _) = scene.method_call(taken.call)?;
-    let (owner, _) = scene.selector(base)?;
-    Some(Lock { taken, owner: owner_of(scene, read, owner)?, name: scene.text(base) })
+    let (name, (base, _)) = (scene.text(base), scene.selector(base)?);
+    Some(Lock { taken, owner: owner_of(scene, read, base)?, base, name })
 }
 
 /// The locks of its receiver that a method takes which is called: `r.mu` in a method of `r`.
@@ -178,7 +184,7 @@ fn of_callee(
         let (root, field) = callee.selector(lock)?;
         callee.receiver().filter(|&receiver| callee.local(root) == Some(receiver))?;
         let name = format!("{}.{}", scene.text(base), field.name);
-        Some(Lock { taken: *taken, owner: owner.clone(), name })
+        Some(Lock { taken: *taken, owner: owner.clone(), base, name })
     });
     own.collect()
 }
@@ -251,7 +257,9 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
     let anchored =
         |one: &Owner, other: &Owner| one.receiver && other.receiver && one.path == other.path;
     let same = anchored(&one.first.owner, &other.second.owner)
-        || anchored(&one.second.owner, &other.first.owner);
+        || anchored(&one.second.owner, &other.first.owner)
+        || leads_back(cx, one, other)
+        || leads_back(cx, other, one);
     let around = |order: &Order| {
         let mut held: FxHashSet<Object> = order.beside.iter().map(|taken| taken.object).collect();
         held_by_callers(cx, cx.scene(order), MAX_CALLERS, &mut held);
@@ -265,6 +273,19 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
         && is_own(one) == is_own(other)
         && same
         && around(one).is_disjoint(&around(other))
+}
+
+/// Whether the one function takes the lock of a part behind that of what keeps it, and the other the lock
+/// of its receiver, which is such a part, and then that of what keeps it.
+fn leads_back(cx: &Cx<'_, '_>, keeper: &Order, part: &Order) -> bool {
+    let (inner, outer) = (&part.first.owner, &part.second.owner);
+    let back = outer.path.strip_prefix(inner.path.as_str()).and_then(|it| it.strip_prefix('.'));
+    let Some(back) = back.filter(|_| inner.receiver && outer.receiver) else { return false };
+    let scene = cx.scene(keeper);
+    let read = scene.cx.summaries().read(keeper.func);
+    let owner =
+        read.and_then(|read| cx.parents.of(scene, &read.function, keeper.second.base, back));
+    owner.is_some_and(|owner| scene.text(owner) == scene.text(keeper.first.base))
 }
 
 /// So far up a lock is looked for that is held around a function.

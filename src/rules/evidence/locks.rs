@@ -9,6 +9,7 @@ use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type, TypeDecl}
 use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
+use crate::summary::Source;
 use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 /// The functions of a package that have to do with locks or counters.
@@ -343,8 +344,40 @@ fn holder(scene: &Scene<'_>, base: ExprId) -> Type {
 pub(super) fn gives_back(scene: &Scene<'_>, call: ExprId, wanted: Object) -> bool {
     scene.method_call(call).is_some_and(|(base, name)| {
         matches!(name.name.as_str(), "Unlock" | "RUnlock")
-            && object(scene, base).is_none_or(|object| object == wanted)
+            && match object(scene, base) {
+                Some(object) => object == wanted,
+                None => !is_apart(scene, base),
+            }
     })
+}
+
+/// Whether what is unlocked is a variable of the package, or comes from another package with a lock of its
+/// own: no field or embedded lock of this package.
+fn is_apart(scene: &Scene<'_>, base: ExprId) -> bool {
+    let ty = scene.info.type_of(base);
+    let global = matches!(scene.info.resolve(scene.file.unparen(base)), Def::Global(_));
+    let named = ty.strip_pointer().named().map(|named| named.qualified());
+    match named {
+        Some(name) if name.path.as_str() == "sync" => global && !matches!(ty, Type::Pointer(_)),
+        Some(_) => true,
+        None => comes_from_elsewhere(scene, base),
+    }
+}
+
+/// Whether a variable is what a function of another package gave that was given nothing.
+fn comes_from_elsewhere(scene: &Scene<'_>, expr: ExprId) -> bool {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
+    let Some(variable) = scene.local(expr) else { return false };
+    let mut definitions = read.function.definitions_of(variable);
+    let (Some(only), None) = (definitions.next(), definitions.next()) else { return false };
+    let Source::Expr(call) = only.source else { return false };
+    scene.method_call(call).is_some()
+        && scene.args(call).is_empty()
+        && match scene.info.callee(call) {
+            Callee::Func(func) => func.package != scene.cx.package.package,
+            Callee::External(_) | Callee::Unknown { .. } => true,
+            _ => false,
+        }
 }
 
 /// Whether a function unlocks what its caller may have locked.

@@ -2,7 +2,8 @@
 //!
 //! Evidence: a function holds a lock of `sync` that it reaches through a variable, on every way to
 //! a call; what it calls is a method of the same variable, or is given it, and locks the same field of
-//! it before all else, itself or in what it calls, unless it refuses an argument at once. Or a method
+//! it before all else, itself or in what it calls, unless it refuses an argument at once. The field may
+//! also be reached by one that leads back from a part to what the part was taken out of. Or a method
 //! calls such a method for its receiver, does not give the lock back, and whoever can call the method
 //! holds it. Two readers wait for each other only if a writer comes in between: then the package has to
 //! have one.
@@ -15,7 +16,8 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, FuncId};
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Locking, Locks, Taken, held_at, locked};
+use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, held_at, locked};
+use crate::rules::evidence::parent::Parents;
 use crate::rules::evidence::relocked::first::{First, Firsts, Owner, base_of, may_return_before};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
@@ -26,13 +28,16 @@ use crate::syntax::{ExprId, ExprKind, Node};
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let Locking { scenes, locks } = Locking::of(package);
     let mut firsts = Firsts::new(package, &locks);
+    let parents = Parents::new(package);
     for caller in scenes.iter().filter(|scene| locks.taken.contains_key(&scene.cx.func)) {
         for &(callee, literal, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
             let Some(first) = firsts.of(callee) else { continue };
             if caller.is_deferred(call) || may_return_before(caller, call, &first) {
                 continue;
             }
-            if let Some(lock) = held(caller, &locks, literal, call, &first)
+            let lock = held(caller, &locks, literal, call, &first)
+                .or_else(|| held_of_parent(caller, &locks, &parents, literal, call, &first));
+            if let Some(lock) = lock
                 && waits(&locks, &lock, &first.lock)
             {
                 let holder = Holder { scene: caller, lock, call };
@@ -162,14 +167,46 @@ fn held(
     let own = locks.taken.get(&caller.cx.func)?;
     own.iter().find(|taken| taken.object == first.lock.object)?;
     let base = first.owner.given(caller, call)?;
+    held_through(caller, locks, literal, call, first.lock.object, (base, &first.path))
+}
+
+/// As [`held`], where the function reaches the lock by a field that leads back from what it is called
+/// for to what the caller took that out of: `s.mu` at `part.close()`, which locks `part.s.mu`.
+fn held_of_parent(
+    caller: &Scene<'_>,
+    locks: &Locks,
+    parents: &Parents<'_, '_>,
+    literal: Option<ExprId>,
+    call: ExprId,
+    first: &First,
+) -> Option<Taken> {
+    let own = locks.taken.get(&caller.cx.func)?;
+    own.iter().find(|taken| taken.object == first.lock.object)?;
+    let part = first.owner.given(caller, call)?;
+    let path = first.path.strip_prefix('.')?;
+    let (back, rest) = path.split_at(path.find('.')?);
+    let read = caller.cx.summaries().read(caller.cx.func)?;
+    let owner = parents.of(caller, &read.function, part, back)?;
+    held_through(caller, locks, literal, call, first.lock.object, (owner, rest))
+}
+
+/// The lock that a caller holds at a call and reaches from an expression by such fields.
+fn held_through(
+    caller: &Scene<'_>,
+    locks: &Locks,
+    literal: Option<ExprId>,
+    call: ExprId,
+    object: Object,
+    (base, path): (ExprId, &str),
+) -> Option<Taken> {
     let read = caller.cx.summaries().read(caller.cx.func)?;
     let cfg = &read.function.body(read.function.body_of(literal)?).cfg;
     let at = cfg.step_of_expr(call)?;
     let variable = root_variable(caller, base)?;
     let once = variable.is_none_or(|variable| read.function.definitions_of(variable).count() == 1);
-    let wanted = caller.text(base) + &first.path;
+    let wanted = caller.text(base) + path;
     held_at(caller, locks, literal, cfg, at).into_iter().find(|taken| {
-        once && taken.object == first.lock.object
+        once && taken.object == object
             && base_of(caller, taken).is_some_and(|base| caller.text(base) == wanted)
     })
 }
@@ -202,8 +239,19 @@ fn tell<'a>(
         role: Role::Context,
         message: format!("`{}` is locked here", locked(caller, lock)),
     });
+    let decided = |finding: &mut Finding, scene: &Scene<'_>| {
+        for &(_, condition) in first.asked.results.iter().filter(|(func, _)| *func == scene.cx.func)
+        {
+            finding.labels.push(Label {
+                location: scene.cx.location(first_line(scene, scene.span(Node::Expr(condition)))),
+                role: Role::Condition,
+                message: "decided here".to_owned(),
+            });
+        }
+    };
     for &(func, call, callee) in &first.calls {
         let scene = open(func)?;
+        decided(&mut finding, &scene);
         let name = package.index.func(callee).name;
         finding.labels.push(Label {
             location: scene.cx.location(first_line(&scene, scene.span(Node::Expr(call)))),
@@ -211,6 +259,7 @@ fn tell<'a>(
             message: format!("`{name}` is called with the lock held"),
         });
     }
+    decided(&mut finding, &waiter);
     finding.defect = waiter.cx.location(waiter.span(Node::Expr(first.lock.call)));
     finding.labels.push(Label {
         location: finding.defect,

@@ -3,13 +3,13 @@
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, LocalId, LocalKind};
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::conditions::locals_in;
 use crate::rules::evidence::left_locked::{reaches_without, root_variable};
 use crate::rules::evidence::locks::{Locks, Taken, fields, gives_back, may_give_back};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
-use crate::summary::{BodyId, Function};
+use crate::summary::{BodyId, Function, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
 
 /// How many calls lie at most between a function and the one that locks.
@@ -54,12 +54,21 @@ pub(super) struct First {
     pub owner: Owner,
     /// The fields from the owner to the lock, as they are written: `.mu`.
     pub path: String,
-    /// The parameters of which some values make the function return before.
-    asked: Vec<u32>,
+    /// What is asked on the way there.
+    pub asked: Asked,
     /// The function that takes it.
     pub by: FuncId,
     /// The calls from the function to that one: the caller, the call, and the called function.
     pub calls: Vec<(FuncId, ExprId, FuncId)>,
+}
+
+/// What is asked before a lock is taken.
+#[derive(Clone)]
+pub(super) struct Asked {
+    /// The parameters of which some values make the function return before.
+    parameters: Vec<u32>,
+    /// What functions ask of results of their own, where only one answer leads to the lock.
+    pub results: Vec<(FuncId, ExprId)>,
 }
 
 /// What the functions of a package lock first, as far as somebody asked.
@@ -110,7 +119,7 @@ impl<'p, 'a> Firsts<'p, 'a> {
             {
                 return None;
             }
-            let asked = asked_before(scene, &read.function, cfg, step, variable)?;
+            let asked = decided_before(scene, &read.function, cfg, step, variable)?;
             let path = fields(scene, base);
             let (by, calls) = (scene.cx.func, Vec::new());
             Some(First { lock: *taken, owner, path, asked, by, calls })
@@ -147,13 +156,14 @@ impl<'p, 'a> Firsts<'p, 'a> {
             let step = cfg.step_of_expr(call)?;
             let once = read.function.definitions_of(variable).count() == 1;
             if !once
-                || !first.asked.is_empty()
+                || !first.asked.parameters.is_empty()
                 || may_give_back(scene, first.lock.object)
                 || self.locks.given_before(scene, cfg, first.lock.object, step)
             {
                 return None;
             }
-            let asked = asked_before(scene, &read.function, cfg, step, variable)?;
+            let mut asked = decided_before(scene, &read.function, cfg, step, variable)?;
+            asked.results.extend(first.asked.results);
             let path = fields(scene, given) + &first.path;
             let mut calls = vec![(scene.cx.func, call, callee)];
             calls.extend(first.calls);
@@ -175,50 +185,129 @@ pub(super) fn base_of(scene: &Scene<'_>, taken: &Taken) -> Option<ExprId> {
 }
 
 /// If every way through the function passes a step, but for those on which there is no owner, and those
-/// that a comparison of a parameter with a constant ends with a `return` right away: these parameters.
-fn asked_before<'a>(
+/// that a comparison of a parameter with a constant ends with a `return` right away, or that another
+/// answer to what the function asks of its own results would take.
+fn decided_before<'a>(
     scene: &Scene<'a>,
     function: &Function<'a>,
     cfg: &Cfg,
     lock: StepId,
     receiver: LocalId,
-) -> Option<Vec<u32>> {
-    struct Without<'w, 'a> {
-        scene: &'w Scene<'a>,
-        function: &'w Function<'a>,
-        lock: StepId,
-        receiver: LocalId,
-        asked: Vec<u32>,
+) -> Option<Asked> {
+    let mut walk = Without { scene, function, lock, receiver, asked: Vec::new(), left: Vec::new() };
+    while cfg.finds(Start::Entry, (), &mut walk) {
+        let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+        let mut decides = edges.filter(|edge| {
+            edge.kind.condition().is_some_and(|(condition, holds)| {
+                !walk.left.contains(&(condition, !holds))
+                    && is_own_matter(scene, function, condition)
+                    && cfg.starts_without(Start::Block(edge.to), lock, &|_| false)
+            })
+        });
+        let (condition, holds) = decides.find_map(|edge| {
+            let mut beyond = Without { asked: Vec::new(), left: walk.left.clone(), ..walk };
+            let leads = !cfg.finds(Start::Block(edge.to), (), &mut beyond);
+            edge.kind.condition().filter(|_| leads)
+        })?;
+        walk.left.push((condition, !holds));
+        walk.asked.clear();
     }
-    impl Walk for Without<'_, '_> {
-        type State = ();
-        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-            if step == self.lock { Passing::Drop } else { Passing::On(()) }
+    let decided = walk.left.iter().map(|&(condition, _)| (scene.cx.func, condition));
+    Some(Asked { parameters: walk.asked, results: decided.collect() })
+}
+
+/// Looks for a way through a function that does not pass a lock.
+struct Without<'w, 'a> {
+    scene: &'w Scene<'a>,
+    function: &'w Function<'a>,
+    lock: StepId,
+    receiver: LocalId,
+    asked: Vec<u32>,
+    /// The answers that do not lead to the lock, where others do.
+    left: Vec<(ExprId, bool)>,
+}
+
+impl Walk for Without<'_, '_> {
+    type State = ();
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if step == self.lock { Passing::Drop } else { Passing::On(()) }
+    }
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        if edge.kind.condition().is_some_and(|answer| self.left.contains(&answer)) {
+            return None;
         }
-        fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
-            let EdgeKind::True(asked) = edge.kind else { return Some(()) };
-            if let Some(parameter) = ends_at_once(self.scene, asked, self.receiver) {
-                self.asked.push(parameter);
-                return None;
-            }
-            let file = self.function.file;
-            let compares = file.descendants(Node::Expr(asked)).any(|node| match node {
-                Node::Expr(expr) => matches!(self.function.info.resolve(expr), Def::Nil),
+        let EdgeKind::True(asked) = edge.kind else { return Some(()) };
+        if let Some(parameter) = ends_at_once(self.scene, asked, self.receiver) {
+            self.asked.push(parameter);
+            return None;
+        }
+        let file = self.function.file;
+        let compares = file.descendants(Node::Expr(asked)).any(|node| match node {
+            Node::Expr(expr) => matches!(self.function.info.resolve(expr), Def::Nil),
+            _ => false,
+        });
+        let own = locals_in(self.function, Node::Expr(asked)) == [self.receiver];
+        let plain = file.descendants(Node::Expr(asked)).count() == 3;
+        (!(compares && own && plain)).then_some(())
+    }
+    fn passes_missing(&self) -> bool {
+        true
+    }
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        !matches!(exit, Exit::Panic(_) | Exit::Never(_))
+    }
+}
+
+/// Whether a condition of an `if` asks nothing but numbers and errors that calls in the function gave:
+/// both answers are possible, whatever the caller knows.
+fn is_own_matter(scene: &Scene<'_>, function: &Function<'_>, condition: ExprId) -> bool {
+    let is_if = scene.around(Node::Expr(condition)).find_map(|node| match node {
+        Node::Stmt(stmt) => Some(matches!(scene.file.stmt(stmt).kind, StmtKind::If { .. })),
+        _ => None,
+    });
+    let compares = matches!(scene.file.expr(condition).kind, ExprKind::Binary { .. });
+    let variables = locals_in(function, Node::Expr(condition));
+    let plain = scene.file.descendants(Node::Expr(condition)).count() == 3;
+    let index = scene.cx.index();
+    is_if == Some(true)
+        && compares
+        && plain
+        && !variables.is_empty()
+        && variables.iter().all(|&variable| {
+            let ty = &function.info.local(variable).ty;
+            let counts = || match index.underlying(ty) {
+                Type::Basic(basic) => basic.is_integer(),
                 _ => false,
-            });
-            let own = locals_in(self.function, Node::Expr(asked)) == [self.receiver];
-            let plain = file.descendants(Node::Expr(asked)).count() == 3;
-            (!(compares && own && plain)).then_some(())
+            };
+            (ty.is_error() || counts()) && is_result(scene, function, variable)
+        })
+}
+
+/// Whether a call asks the receiver about itself.
+fn asks_receiver(scene: &Scene<'_>, call: ExprId) -> bool {
+    let of = scene.method_call(call).and_then(|(base, _)| scene.local(base));
+    of.is_some() && of == scene.receiver() && scene.args(call).is_empty()
+}
+
+/// Whether a variable is given constants, and what calls return that know more than the receiver does.
+fn is_result(scene: &Scene<'_>, function: &Function<'_>, variable: LocalId) -> bool {
+    let is_call = |node: Node| {
+        let Node::Expr(call) = node else { return false };
+        matches!(scene.file.expr(call).kind, ExprKind::Call { .. })
+            && !matches!(scene.info.callee(call), Callee::Builtin(_) | Callee::Conversion(_))
+            && !asks_receiver(scene, call)
+    };
+    let mut called = false;
+    let mut definitions = function.definitions_of(variable);
+    definitions.all(|definition| match definition.source {
+        Source::Zero => true,
+        Source::Expr(expr) | Source::Result(expr, _) => {
+            let calls = scene.file.descendants(Node::Expr(expr)).any(is_call);
+            called |= calls;
+            calls || locals_in(function, Node::Expr(expr)).is_empty()
         }
-        fn passes_missing(&self) -> bool {
-            true
-        }
-        fn exit(&mut self, (): &(), _: Exit) -> bool {
-            true
-        }
-    }
-    let mut walk = Without { scene, function, lock, receiver, asked: Vec::new() };
-    (!cfg.finds(Start::Entry, (), &mut walk)).then_some(walk.asked)
+        _ => false,
+    }) && called
 }
 
 /// The parameter that a condition compares with a constant, or with nil, where the function returns at
@@ -267,7 +356,7 @@ fn gives_back_before(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) 
 
 /// Whether a function may return before it locks, for what it is given here.
 pub(super) fn may_return_before(scene: &Scene<'_>, call: ExprId, first: &First) -> bool {
-    first.asked.iter().any(|&place| {
+    first.asked.parameters.iter().any(|&place| {
         let given = scene.args(call).get(place as usize);
         given.is_none_or(|&given| is_fixed(scene, given))
     })

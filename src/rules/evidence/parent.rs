@@ -1,0 +1,224 @@
+//! Fields that lead back from a part to what keeps it.
+//!
+//! `&listener{server: s}` that goes to `s.listeners`: what is taken out of `s.listeners` leads back to
+//! `s` by its field `server`, as long as nobody assigns that, and all are made and kept alike.
+
+use std::cell::RefCell;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Named, Type, TypeDecl};
+use crate::rules::scene::{Scene, holds_any};
+use crate::rules::{FunctionCx, PackageCx};
+use crate::source::Location;
+use crate::summary::{Function, Source};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol, UnaryOp};
+
+/// How many variables lie at most between a part and the field that it was taken out of.
+const MAX_VARIABLES: u32 = 4;
+
+/// The fields of a package that lead back, as far as somebody asked.
+pub(super) struct Parents<'p, 'a> {
+    package: &'p PackageCx<'a>,
+    /// By field, under which fields of what it leads to the parts are kept.
+    known: RefCell<FxHashMap<Location, FxHashSet<Symbol>>>,
+}
+
+impl<'p, 'a> Parents<'p, 'a> {
+    pub fn new(package: &'p PackageCx<'a>) -> Parents<'p, 'a> {
+        Parents { package, known: RefCell::default() }
+    }
+
+    /// What the field with a name leads back to from an expression, as the function names it: what the
+    /// value of the expression was taken out of.
+    pub fn of(
+        &self,
+        scene: &Scene<'_>,
+        function: &Function<'_>,
+        part: ExprId,
+        back: &str,
+    ) -> Option<ExprId> {
+        let (owner, kept) = taken_out_of(scene, function, part, MAX_VARIABLES)?;
+        let declared = |ty: &Type| ty.strip_pointer().named().map(|named| named.decl);
+        let of_part = scene.info.type_of(part).strip_pointer();
+        let Type::Struct(fields) = scene.cx.index().underlying(of_part) else { return None };
+        let of_part = of_part.named()?;
+        let field = fields.fields.iter().find(|field| field.name.as_str() == back)?;
+        let leads_to = declared(&field.ty)?;
+        let of_owner = declared(scene.info.type_of(owner))?;
+        let apart = leads_to == of_owner && of_part.decl != of_owner;
+        (apart && self.is_kept(of_part, field.name, field.location, kept)).then_some(owner)
+    }
+
+    /// Whether all that is made of a type is kept under such a field of what its own field leads to.
+    fn is_kept(&self, part: &Named, back: Symbol, field: Location, under: Symbol) -> bool {
+        if let Some(known) = self.known.borrow().get(&field) {
+            return known.contains(&under);
+        }
+        let known = self.kept(part.decl, back, field).unwrap_or_default();
+        let is_kept = known.contains(&under);
+        self.known.borrow_mut().insert(field, known);
+        is_kept
+    }
+
+    /// Under which fields of what their own field leads to all values of a type are kept; `None` if that
+    /// field is also assigned, or given something that is no variable.
+    fn kept(&self, part: TypeDecl, back: Symbol, field: Location) -> Option<FxHashSet<Symbol>> {
+        let mut all: Option<FxHashSet<Symbol>> = None;
+        for func in &self.package.index.package(self.package.package).funcs {
+            let cx = FunctionCx { package: *self.package, func: func.id };
+            if !holds_any(&cx, &[back.as_str()]) {
+                continue;
+            }
+            let Some(scene) = Scene::new(cx) else { continue };
+            for &node in scene.nodes.iter() {
+                let value = match given_to_part(&scene, node, part, back, field) {
+                    Some(Given::Value(value)) => value,
+                    Some(Given::Else) => return None,
+                    None => continue,
+                };
+                let kept = self.kept_where_made(&scene, scene.local(value)?);
+                all = Some(match all {
+                    Some(all) => all.intersection(&kept).copied().collect(),
+                    None => kept,
+                });
+            }
+        }
+        all
+    }
+
+    /// The fields that a function selects of a variable which it gives to a new part, or that its callers
+    /// select of what they give it.
+    fn kept_where_made(&self, scene: &Scene<'_>, owner: LocalId) -> FxHashSet<Symbol> {
+        let mut kept = selected(scene, owner);
+        let LocalKind::Param(place) = scene.info.local(owner).kind else { return kept };
+        for &(func, call) in
+            self.package.uses().calls.get(&scene.cx.func).map_or(&[][..], Vec::as_slice)
+        {
+            if let Some(caller) = Scene::new(FunctionCx { package: *self.package, func })
+                && let Some(&given) = caller.args(call).get(place as usize)
+                && let Some(given) = caller.local(given)
+            {
+                kept.extend(selected(&caller, given));
+            }
+        }
+        kept
+    }
+}
+
+/// The fields that a function selects of a variable.
+fn selected(scene: &Scene<'_>, variable: LocalId) -> FxHashSet<Symbol> {
+    let uses = scene.uses(variable).filter_map(|used| match scene.parent(Node::Expr(used))? {
+        Node::Expr(around) => match scene.info.resolve(around) {
+            Def::Field(selection) => Some(selection.name),
+            _ => None,
+        },
+        _ => None,
+    });
+    uses.collect()
+}
+
+/// What a node gives a field.
+enum Given {
+    /// This, where the owner is made.
+    Value(ExprId),
+    /// Something, in another way.
+    Else,
+}
+
+/// What a node gives the field of a part.
+fn given_to_part(
+    scene: &Scene<'_>,
+    node: Node,
+    part: TypeDecl,
+    back: Symbol,
+    field: Location,
+) -> Option<Given> {
+    match node {
+        Node::Expr(literal) => {
+            let ExprKind::CompositeLit { elements, .. } = &scene.file.expr(literal).kind else {
+                return None;
+            };
+            let made = scene.info.type_of(literal).strip_pointer().named()?;
+            let first = elements.first().filter(|_| made.decl == part)?;
+            // Without keys each element has its place.
+            let Some(_) = first.key else { return Some(Given::Else) };
+            let named = |key: ExprId| is_ident(scene, key, back);
+            let mut given = elements.iter().filter(|element| element.key.is_some_and(named));
+            given.next().map(|element| Given::Value(element.value))
+        }
+        Node::Stmt(stmt) => {
+            let StmtKind::Assign { left, right, .. } = &scene.file.stmt(stmt).kind else {
+                return None;
+            };
+            let target = left.iter().position(|&left| {
+                match scene.info.resolve(scene.file.unparen(left)) {
+                    Def::Field(selection) => selection.location == Some(field),
+                    _ => false,
+                }
+            })?;
+            let made = scene.selector(left[target]).is_some_and(|(base, _)| is_made(scene, base));
+            let value = right.get(target).filter(|_| made && right.len() == left.len());
+            Some(value.map_or(Given::Else, |&value| Given::Value(value)))
+        }
+        Node::Decl(_) => None,
+    }
+}
+
+/// Whether an expression is a variable that the function defines as something new.
+fn is_made(scene: &Scene<'_>, expr: ExprId) -> bool {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
+    let Some(variable) = scene.local(expr) else { return false };
+    let mut definitions = read.function.definitions_of(variable);
+    let (Some(only), None) = (definitions.next(), definitions.next()) else { return false };
+    let Source::Expr(made) = only.source else { return false };
+    let made = scene.file.unparen(made);
+    match scene.file.expr(made).kind {
+        ExprKind::CompositeLit { .. } => true,
+        ExprKind::Unary { op: UnaryOp::Addr, operand } => {
+            matches!(scene.file.expr(operand).kind, ExprKind::CompositeLit { .. })
+        }
+        ExprKind::Call { .. } => {
+            matches!(scene.info.callee(made), Callee::Builtin(Builtin::New))
+        }
+        _ => false,
+    }
+}
+
+fn is_ident(scene: &Scene<'_>, expr: ExprId, name: Symbol) -> bool {
+    matches!(scene.file.expr(expr).kind, ExprKind::Ident(it) if it == name)
+}
+
+/// The owner of the field that a value was taken out of, and the name of the field.
+fn taken_out_of(
+    scene: &Scene<'_>,
+    function: &Function<'_>,
+    value: ExprId,
+    variables: u32,
+) -> Option<(ExprId, Symbol)> {
+    let mut at = scene.file.unparen(value);
+    loop {
+        at = match scene.file.expr(at).kind {
+            ExprKind::Index { base, .. } | ExprKind::TypeAssert { base, .. } => {
+                scene.file.unparen(base)
+            }
+            ExprKind::Selector { base, name } => {
+                let is_field = matches!(scene.info.resolve(at), Def::Field(_));
+                return is_field.then_some((base, name.name));
+            }
+            _ => break,
+        };
+    }
+    let variables = variables.checked_sub(1)?;
+    let mut definitions = function.definitions_of(scene.local(at)?);
+    let (only, None) = (definitions.next()?, definitions.next()) else { return None };
+    let from = match only.source {
+        Source::Expr(expr) | Source::Result(expr, 0) => expr,
+        Source::Element(range) => match scene.file.stmt(range).kind {
+            StmtKind::Range { subject, .. } => subject,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    taken_out_of(scene, function, from, variables)
+}
