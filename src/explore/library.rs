@@ -15,6 +15,27 @@ use crate::program::types::{Type, TypeId};
 /// How many processors there are: two goroutines that wait for each other show what more of them would.
 const PROCESSORS: i64 = 2;
 
+/// The methods of interfaces that packages take which keep nothing else (`program::library`): `io.Writer`,
+/// `sort.Interface`, `fmt.Formatter`, `json.Marshaler`, `slog.Handler` and the like.
+const CALLED_BACK: [&str; 16] = [
+    "Write",
+    "WriteString",
+    "Read",
+    "Len",
+    "Less",
+    "Swap",
+    "Format",
+    "GoString",
+    "String",
+    "Error",
+    "MarshalJSON",
+    "UnmarshalJSON",
+    "MarshalText",
+    "UnmarshalText",
+    "Handle",
+    "LogValue",
+];
+
 /// A method of a library type, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
@@ -412,13 +433,14 @@ impl Machine<'_> {
                 results
             }
             Intrinsic::Pure => {
-                self.escape_functions(state, &call.args);
+                self.escape_callable(state, &call.args);
                 Vec::new()
             }
             Intrinsic::CallsString => {
                 if let Some(result) = self.call_string(state, process, &call) {
                     return result;
                 }
+                self.escape_callable(state, &call.args);
                 Vec::new()
             }
             Intrinsic::CallsRead => {
@@ -542,19 +564,25 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Functions that are given away may be called at any time.
-    fn escape_functions(&mut self, state: &mut State, values: &[Value]) {
+    /// What is given away may be called at any time: functions, and the methods that a library calls of
+    /// what it takes as one of its interfaces, where they have to do with other goroutines.
+    fn escape_callable(&mut self, state: &mut State, values: &[Value]) {
         for &value in values {
-            let function = value.object().is_some_and(|id| {
-                matches!(
-                    state.heap.get(id),
-                    Object::Closure { .. }
-                        | Object::Method { .. }
-                        | Object::LibMethod { .. }
-                        | Object::Cancel(_)
-                )
+            let callable = value.object().is_some_and(|id| match state.heap.get(id) {
+                Object::Closure { .. }
+                | Object::Method { .. }
+                | Object::LibMethod { .. }
+                | Object::Cancel(_) => true,
+                Object::Struct { .. } => CALLED_BACK.iter().any(|name| {
+                    let Some(name) = self.program.name_id(name) else { return false };
+                    match self.member(state, value, name) {
+                        Ok(Member::Method(func, _)) => self.program.func(func).traits.synchronises,
+                        _ => false,
+                    }
+                }),
+                _ => false,
             });
-            if function {
+            if callable {
                 self.escape(state, value);
             }
         }

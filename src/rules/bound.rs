@@ -7,7 +7,7 @@ use crate::rules::FunctionCx;
 use crate::rules::memo::Kept;
 use crate::summary::{Function, Place, Root, facts, operand};
 use crate::syntax::{
-    DeclId, DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp,
+    BinaryOp, DeclId, DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp,
 };
 
 /// Whether a call is bound in time where it stands, or reaches no further than this machine. If
@@ -74,6 +74,44 @@ fn is_timed(
     fixed: bool,
 ) -> bool {
     blocking.timeout.as_ref().is_some_and(|place| is_given(cx, function, call, place, fixed))
+}
+
+/// The longest bound at a call that is no wait worth cancelling: 10 s, in nanoseconds.
+const BRIEF: i128 = 10_000_000_000;
+
+/// Whether a call is given its bound as an argument, and that is a few seconds at most.
+pub fn is_brief(function: &Function<'_>, call: ExprId, blocking: &Blocking) -> bool {
+    let Some(place) = blocking.timeout.as_ref().filter(|place| place.field.is_none()) else {
+        return false;
+    };
+    operand(function, call, place.base)
+        .and_then(|duration| nanoseconds(function, duration))
+        .is_some_and(|time| time <= BRIEF)
+}
+
+/// A duration that is written as a number of the units of `time`; also where that package is not there.
+fn nanoseconds(function: &Function<'_>, duration: ExprId) -> Option<i128> {
+    let file = function.file;
+    let duration = file.unparen(duration);
+    if let Some(Constant::Int(value)) = function.info.constant(duration) {
+        return Some(*value);
+    }
+    match file.expr(duration).kind {
+        ExprKind::Binary { op: BinaryOp::Mul, left, right, .. } => {
+            nanoseconds(function, left)?.checked_mul(nanoseconds(function, right)?)
+        }
+        ExprKind::Selector { base, name } => {
+            match (function.text(base).as_str(), name.name.as_str()) {
+                ("time", "Nanosecond") => Some(1),
+                ("time", "Microsecond") => Some(1_000),
+                ("time", "Millisecond") => Some(1_000_000),
+                ("time", "Second") => Some(1_000_000_000),
+                ("time", "Minute") => Some(60_000_000_000),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 /// Whether an argument, or what it is put together from, is a text that begins with an address of this

@@ -339,7 +339,8 @@ fn asked_for_too_late(
             .any(|(other, same)| same == text && cfg.reaches(other.at.step, start.at.step));
         !known && cfg.dominates(start.at.step, call.at.step) && !is_started(call.at.step)
     })?;
-    if is_shared(read, &start.factory) {
+    let What::AsksFor(text) = &late.what else { return None };
+    if is_shared(read, &start.factory) || is_given_before(cx, function, start, text) {
         return None;
     }
     let span = function.file.expr(late.call).span;
@@ -362,6 +363,21 @@ fn asked_for_too_late(
         "ask for it before the factory is started, or start the factory again".to_owned();
     finding.defect = cx.location(span);
     Some(finding)
+}
+
+/// Whether others have the informer with this text before the factory is started, or what it is asked of,
+/// and may ask for it.
+fn is_given_before(cx: &FunctionCx<'_>, function: &Function<'_>, start: &Call, text: &str) -> bool {
+    let cfg = &function.body(start.at.body).cfg;
+    cfg.steps().filter(|&step| cfg.reaches(step, start.at.step)).any(|step| {
+        let Some(call) = cfg.step(step).call(function.file) else { return false };
+        let at = At { body: start.at.body, step };
+        function.args(call).iter().any(|&arg| {
+            chain(cx, function, at, arg).is_some_and(|(factory, given)| {
+                factory == start.factory && text.starts_with(&given)
+            })
+        })
+    })
 }
 
 /// Whether others may have a factory, and start it.

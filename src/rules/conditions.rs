@@ -21,6 +21,8 @@ pub struct Conditions {
     forgotten: FxHashMap<StepId, Vec<u16>>,
     /// What a step decides, by what it assigns.
     assigned: FxHashMap<StepId, Decided>,
+    /// The answers that all assignments of what is asked about give.
+    fixed: FxHashMap<u16, bool>,
     /// The switches that have a case for every constant of the type of their tag.
     exhaustive: FxHashSet<StmtId>,
     /// What may be asked again from the beginning of a block on before it is made unknown.
@@ -49,6 +51,7 @@ impl Conditions {
             by_expr: FxHashMap::default(),
             forgotten: FxHashMap::default(),
             assigned: FxHashMap::default(),
+            fixed: FxHashMap::default(),
             exhaustive,
             asked_below: FxHashMap::default(),
         };
@@ -79,6 +82,13 @@ impl Conditions {
         }
         for (number, subject) in subjects {
             let Some(subject) = subject else { continue };
+            let mut values = function.definitions_of(subject.local());
+            let value = values.next().and_then(|first| subject.after(function, first));
+            if let Some(value) = value
+                && values.all(|other| subject.after(function, other) == Some(value))
+            {
+                conditions.fixed.insert(number, value);
+            }
             for definition in function.definitions_of(subject.local()) {
                 if let Some(value) = subject.after(function, definition)
                     && let Some(at) = definition.at
@@ -151,6 +161,9 @@ impl Conditions {
         let Some((condition, holds)) = edge.kind.condition() else { return true };
         let Some(&(number, negated)) = self.by_expr.get(&condition) else { return true };
         let holds = holds != negated;
+        if let Some(&value) = self.fixed.get(&number) {
+            return value == holds;
+        }
         match decided.binary_search_by_key(&number, |(number, _)| *number) {
             Ok(at) => decided[at].1 == holds,
             Err(at) => {
@@ -205,17 +218,8 @@ impl Subject {
     fn after(self, function: &Function<'_>, definition: &Definition) -> Option<bool> {
         let ty = function.index.underlying(&function.info.local(self.local()).ty);
         match (self, definition.source) {
-            (Subject::Nil(_), Source::Zero) => {
-                let has_nil = matches!(
-                    ty,
-                    Type::Chan(..)
-                        | Type::Map(..)
-                        | Type::Pointer(_)
-                        | Type::Slice(_)
-                        | Type::Func(_)
-                );
-                has_nil.then_some(true)
-            }
+            // What is compared with nil has it as its zero value.
+            (Subject::Nil(_), Source::Zero) => Some(true),
             (Subject::Truth(_), Source::Zero) => {
                 matches!(ty, Type::Basic(Basic::Bool)).then_some(false)
             }

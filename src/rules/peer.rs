@@ -1,6 +1,6 @@
 //! Calls that ask another process or machine, as far as is known, and the contexts that they are given.
 
-use crate::catalog::{Blocking, Context, NonBlocking, Pure, Wait};
+use crate::catalog::{Blocking, Context, NonBlocking, Pure, Wait, When};
 use crate::index::{Callee, Def, FuncId, Type};
 use crate::rules::FunctionCx;
 use crate::summary::{At, ContextOrigin, ContextRoot, Function, Place, Read, Root, facts};
@@ -74,6 +74,7 @@ pub fn waits_for_one_answer(cx: &FunctionCx<'_>, function: &Function<'_>, call: 
     if let Some(blocking) = known.in_force::<Blocking>(cx.versions()) {
         return blocking.context.is_some()
             && blocking.timeout.is_none()
+            && blocking.when != When::Never
             && matches!(blocking.wait, Wait::Rpc | Wait::Http | Wait::Net | Wait::Sql);
     }
     let is_idle = known.of::<NonBlocking>().next().is_some()

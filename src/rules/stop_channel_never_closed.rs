@@ -9,12 +9,12 @@
 use crate::catalog::{Base, Channel, Closes, Model, Op, Starter};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, LocalKind, QualifiedName, Type};
+use crate::index::{Callee, Def, LocalKind, ObjectKind, QualifiedName, Type};
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::summary::{Act, At, BodyId, Cancel, Function, Place, Read, Root, facts, named};
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{ExprId, ExprKind, Node};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -72,7 +72,8 @@ fn started(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Start
             _ => return None,
         };
         let stop = *args.get(param as usize)?;
-        let alone = apart && starter.ended_by.is_empty();
+        let alone =
+            apart && starter.ended_by.is_empty() && !is_of_process(cx, function, args, stop);
         return alone
             .then(|| Started { what: format!("the {} that this starts", starter.what), stop });
     }
@@ -80,6 +81,29 @@ fn started(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Start
     let read = cx.summaries().read(callee).filter(|_| in_goroutine)?;
     let stop = (0..).zip(args).find(|&(param, _)| goes_on_until(&read, param))?;
     Some(Started { what: format!("`{}`", function.callee_text(call)), stop: *stop.1 })
+}
+
+/// Whether what is started has to do with the package alone: a function of the package starts one that is
+/// declared, and gives it nothing of its own. It goes on as long as the process does.
+fn is_of_process(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    args: &[ExprId],
+    stop: ExprId,
+) -> bool {
+    let others = || args.iter().filter(|&&arg| arg != stop);
+    let names_function = |arg: &ExprId| {
+        let declared = function.file.unparen(*arg);
+        matches!(function.info.resolve(declared), Def::Global(object)
+            if matches!(function.index.object(*object).kind, ObjectKind::Func(_)))
+    };
+    let names_local = |arg: &ExprId| {
+        function.file.descendants(Node::Expr(*arg)).any(|node| match node {
+            Node::Expr(expr) => matches!(function.info.resolve(expr), Def::Local(_)),
+            _ => false,
+        })
+    };
+    cx.declared().receiver.is_none() && others().any(names_function) && !others().any(names_local)
 }
 
 /// Whether a function waits, in a loop, for nothing but what it works on and the end of a parameter.

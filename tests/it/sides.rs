@@ -1790,3 +1790,124 @@ fn a_lock_that_a_result_leads_to() {
     let later = "\tn, _ := read()\n\tif n != 0 {\n\t\tgo s.Compact(n)\n\t}\n";
     check(&[("m.go", &source(later))], &[]);
 }
+
+/// A library calls `Write` of what it is given to write to.
+#[test]
+fn a_writer_that_sends() {
+    let source = |method: &str, said: &str| {
+        format!(
+            "package m\n\nimport \"log\"\n\ntype sink struct{{ said chan string }}\n\n\
+             func (s *sink) {method}(p []byte) (int, error) {{\n\ts.said <- string(p)\n\treturn len(p), nil\n}}\n\n\
+             func Say() string {{\n\ts := &sink{{make(chan string, 1)}}\n\t{said}\n\treturn <-s.said\n}}\n"
+        )
+    };
+    let logs = "log.New(s, \"\", 0).Print(\"x\")";
+    check(&[("m.go", &source("Write", logs))], &[]);
+    let told = ["m.go:15 receive-without-sender high"];
+    check(&[("m.go", &source("Write", "log.Print(\"x\")"))], &told);
+}
+
+/// A variable that nobody assigns has its zero value.
+#[test]
+fn a_condition_that_never_holds() {
+    let source = |set: &str| {
+        format!(
+            "package m\n\nfunc First(read func() *int, n int) *int {{\n\
+             \tvar (\n\t\tfound *int\n\t\tc     = make(chan *int)\n\t)\n\t{set}\n\
+             \tgo func() {{ c <- read() }}()\n\
+             \tif found != nil {{\n\t\treturn found\n\t}}\n\treturn <-c\n}}\n"
+        )
+    };
+    check(
+        &[("m.go", &source("if n > 0 {\n\t\tfound = &n\n\t}"))],
+        &["m.go:11 send-without-receiver medium"],
+    );
+    check(&[("m.go", &source("_ = n"))], &[]);
+}
+
+/// A poll ends with the context that its condition hands on, or so soon that nobody would cancel it.
+#[test]
+fn a_poll_that_ends() {
+    let source = |poll: &str, failed: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"fmt\"\n\t\"time\"\n\n\t\"k8s.io/apimachinery/pkg/util/wait\"\n)\n\n\
+             func Wait(ctx context.Context, ask func(context.Context) (bool, error)) error {{\n\
+             \treturn wait.{poll}, func() (bool, error) {{\n\t\tok, err := ask(ctx)\n\
+             \t\tif err != nil {{\n\t\t\treturn false, {failed}\n\t\t}}\n\t\treturn ok, nil\n\t}})\n}}\n\n\
+             func Told(err error) error {{ return fmt.Errorf(\"asking: %w\", err) }}\n"
+        )
+    };
+    let mod_file = "module m\n\ngo 1.24\n\nrequire k8s.io/apimachinery v0.30.0\n";
+    let check = |poll: &str, failed: &str, told: &[&str]| {
+        check(&[("go.mod", mod_file), ("m.go", &source(poll, failed))], told);
+    };
+    let infinite = "PollImmediateInfinite(time.Second";
+    let told = ["m.go:12 context-not-propagated high"];
+    check(infinite, "nil", &told);
+    check(infinite, "err", &[]);
+    check(infinite, "Told(err)", &[]);
+    let bound = |time: &str| {
+        format!("PollUntilContextTimeout(context.TODO(), time.Second, {time}*time.Second, true")
+    };
+    check(&bound("600"), "nil", &told);
+    check(&bound("5"), "nil", &[]);
+}
+
+/// An informer that somebody was given before its factory started may have been asked for.
+#[test]
+fn an_informer_that_is_given_away() {
+    let source = |before: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"k8s.io/client-go/informers\"\n\t\"k8s.io/client-go/kubernetes\"\n\
+             \tv1 \"k8s.io/client-go/listers/core/v1\"\n\n\t\"example.com/tracker\"\n)\n\n\
+             func Run(client kubernetes.Interface, stop <-chan struct{{}}) v1.NodeLister {{\n\
+             \tfactory := informers.NewSharedInformerFactory(client, 0)\n\
+             \tnodes := factory.Core().V1().Nodes()\n\t{before}\n\
+             \tfactory.Start(stop)\n\treturn nodes.Lister()\n}}\n"
+        )
+    };
+    let mod_file = "module m\n\ngo 1.24\n\nrequire k8s.io/client-go v0.34.0\n";
+    let check = |before: &str, told: &[&str]| {
+        check(&[("go.mod", mod_file), ("m.go", &source(before))], told);
+    };
+    check("tracker.New()", &["m.go:16 cache-sync-missing medium"]);
+    check("tracker.New(nodes)", &[]);
+}
+
+/// What a package does for itself goes on as long as the process.
+#[test]
+fn a_loop_of_the_package() {
+    let source = |receiver: &str, work: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"time\"\n\n\t\"k8s.io/apimachinery/pkg/util/wait\"\n)\n\n\
+             type agent struct{{ n int }}\n\n\
+             func (a *agent) work() {{ a.n++ }}\n\nvar total int\n\nfunc work() {{ total++ }}\n\n\
+             func {receiver}Start() {{\n\tgo wait.Until({work}, time.Second, nil)\n}}\n"
+        )
+    };
+    check(
+        &[("m.go", &source("(a *agent) ", "a.work"))],
+        &["m.go:18 stop-channel-never-closed medium"],
+    );
+    check(&[("m.go", &source("", "work"))], &[]);
+}
+
+/// A manager's client reads from its cache, and writes to its peer.
+#[test]
+fn a_read_under_a_lock() {
+    let source = |ask: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"sync\"\n\n\
+             \t\"sigs.k8s.io/controller-runtime/pkg/client\"\n)\n\n\
+             type status struct {{\n\tclient.Client\n\tmu  sync.Mutex\n\tkey client.ObjectKey\n\tobj client.Object\n}}\n\n\
+             func (s *status) update() error {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\
+             \terr := s.{ask}\n\treturn err\n}}\n"
+        )
+    };
+    let mod_file = "module m\n\ngo 1.24\n\nrequire sigs.k8s.io/controller-runtime v0.20.0\n";
+    let check = |ask: &str, told: &[&str]| {
+        check(&[("go.mod", mod_file), ("m.go", &source(ask))], told);
+    };
+    check("Update(context.TODO(), s.obj)", &["m.go:20 missing-deadline medium"]);
+    check("Get(context.TODO(), s.key, s.obj)", &[]);
+}

@@ -6,7 +6,7 @@ use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
 use crate::project::PackageId;
 use crate::rules::FunctionCx;
-use crate::rules::bound::{has_databases_within, lacks_option};
+use crate::rules::bound::{has_databases_within, is_brief, lacks_option};
 use crate::rules::context_not_propagated::{purpose, variant};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
@@ -178,6 +178,7 @@ fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: u
         return match (blocking.context, blocking.when) {
             (_, When::Never) => Known::Harmless,
             _ if lacks_option(function, call, blocking) => Known::Harmless,
+            _ if is_brief(function, call, blocking) => Known::Harmless,
             // To open a stream takes no longer than to send a message.
             _ if blocking.wait == Wait::Stream => Known::Harmless,
             _ if blocking.wait == Wait::Sql && has_databases_within(cx) => Known::Harmless,

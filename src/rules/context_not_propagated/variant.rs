@@ -130,7 +130,8 @@ fn check_call(
 }
 
 /// Whether a call asks a condition again and again that fails once the context is cancelled: it is given to
-/// what the condition waits for, and the error of that is returned or fails the test, which ends the asking.
+/// what the condition waits for, and the error of that is returned, also within another, or fails the test,
+/// which ends the asking.
 fn asks_with(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, own: &Own) -> bool {
     let function = &read.function;
     let (file, info) = (function.file, &function.info);
@@ -169,10 +170,9 @@ fn asks_with(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, own: &Own) -> b
         inside().any(|node| {
             let Node::Stmt(stmt) = node else { return false };
             match file.stmt(stmt).kind {
-                StmtKind::Return(ref results) => results
-                    .last()
-                    .and_then(|&last| local(last))
-                    .is_some_and(|it| errors.contains(&it)),
+                StmtKind::Return(ref results) => {
+                    results.last().is_some_and(|&last| names_error(Node::Expr(last)))
+                }
                 StmtKind::If { cond, then, .. } => {
                     names_error(Node::Expr(cond)) && ends_test(function, then)
                 }
