@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, StepId, Walk};
 use crate::index::{
-    Basic, Builtin, Callee, Def, LocalId, Object, ObjectId, ObjectKind, Type, TypeDecl,
+    Basic, Builtin, Callee, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type, TypeDecl,
 };
 use crate::summary::{BodyId, Definition, Function, Source};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, UnaryOp};
@@ -82,9 +82,12 @@ impl Conditions {
         }
         for (number, subject) in subjects {
             let Some(subject) = subject else { continue };
+            // A `return` gives a result another value, which what is deferred sees.
+            let is_result =
+                matches!(function.info.local(subject.local()).kind, LocalKind::Result(_));
             let mut values = function.definitions_of(subject.local());
             let value = values.next().and_then(|first| subject.after(function, first));
-            if let Some(value) = value
+            if let Some(value) = value.filter(|_| !is_result)
                 && values.all(|other| subject.after(function, other) == Some(value))
             {
                 conditions.fixed.insert(number, value);

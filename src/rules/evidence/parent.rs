@@ -91,7 +91,8 @@ impl<'p, 'a> Parents<'p, 'a> {
     /// select of what they give it.
     fn kept_where_made(&self, scene: &Scene<'_>, owner: LocalId) -> FxHashSet<Symbol> {
         let mut kept = selected(scene, owner);
-        let LocalKind::Param(place) = scene.info.local(owner).kind else { return kept };
+        let local = scene.info.local(owner);
+        let (LocalKind::Param(place), None) = (local.kind, local.owner) else { return kept };
         for &(func, call) in
             self.package.uses().calls.get(&scene.cx.func).map_or(&[][..], Vec::as_slice)
         {
