@@ -56,6 +56,9 @@ pub struct Program {
     pub methods: FxHashMap<(NamedId, NameId), FuncId>,
     /// The methods by name, in order of source.
     pub methods_by_name: FxHashMap<NameId, Vec<FuncId>>,
+    /// The names of the methods that libraries may call of what they are given, and that have to do with
+    /// other goroutines.
+    pub called_back: Vec<NameId>,
     /// Where others come in, each once: the declared functions and methods in order of source, the
     /// outermost function literals of initialisers, and the literals that are handed to others.
     pub entries: Vec<FuncId>,
@@ -76,6 +79,7 @@ pub fn compile(files: &[Source<'_>], environment: &dyn Environment) -> Program {
         texts: output.texts,
         methods: output.methods,
         methods_by_name: FxHashMap::default(),
+        called_back: Vec::new(),
         entries: output.entries,
     };
     for &id in &program.entries {
@@ -158,6 +162,7 @@ impl Program {
             && (&self.externals, &self.names, &self.texts)
                 == (&other.externals, &other.names, &other.texts)
             && (&self.methods, &self.methods_by_name) == (&other.methods, &other.methods_by_name)
+            && self.called_back == other.called_back
     }
 
     /// Whether the function `id` is the same in both, but for places and what people call it.

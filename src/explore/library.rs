@@ -15,27 +15,6 @@ use crate::program::types::{Type, TypeId};
 /// How many processors there are: two goroutines that wait for each other show what more of them would.
 const PROCESSORS: i64 = 2;
 
-/// The methods of interfaces that packages take which keep nothing else (`program::library`): `io.Writer`,
-/// `sort.Interface`, `fmt.Formatter`, `json.Marshaler`, `slog.Handler` and the like.
-const CALLED_BACK: [&str; 16] = [
-    "Write",
-    "WriteString",
-    "Read",
-    "Len",
-    "Less",
-    "Swap",
-    "Format",
-    "GoString",
-    "String",
-    "Error",
-    "MarshalJSON",
-    "UnmarshalJSON",
-    "MarshalText",
-    "UnmarshalText",
-    "Handle",
-    "LogValue",
-];
-
 /// A method of a library type, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
@@ -573,13 +552,13 @@ impl Machine<'_> {
                 | Object::Method { .. }
                 | Object::LibMethod { .. }
                 | Object::Cancel(_) => true,
-                Object::Struct { .. } => CALLED_BACK.iter().any(|name| {
-                    let Some(name) = self.program.name_id(name) else { return false };
-                    match self.member(state, value, name) {
+                Object::Struct { .. } => {
+                    let mut names = self.program.all().called_back.iter();
+                    names.any(|&name| match self.member(state, value, name) {
                         Ok(Member::Method(func, _)) => self.program.func(func).traits.synchronises,
                         _ => false,
-                    }
-                }),
+                    })
+                }
                 _ => false,
             });
             if callable {
@@ -602,7 +581,7 @@ impl Machine<'_> {
             if !is_struct {
                 continue;
             }
-            for name in ["String", "Error"] {
+            for name in Intrinsic::CallsString.runs() {
                 let Some(name) = self.program.name_id(name) else { continue };
                 if let Ok(Member::Method(func, receiver)) = self.member(state, value, name)
                     && let method = self.program.func(func)
@@ -632,7 +611,7 @@ impl Machine<'_> {
         call: &Call,
     ) -> Option<Result<(), Stop>> {
         for &value in &call.args {
-            for name in ["Read", "Write"] {
+            for name in Intrinsic::CallsRead.runs() {
                 let Some(name) = self.program.name_id(name) else { continue };
                 if value.object().is_none() {
                     continue;

@@ -16,6 +16,17 @@ pub(super) fn complete(program: &mut Program) {
     hand(program);
     settle(program);
     feed(program);
+    program.called_back = called_back(program);
+}
+
+/// The names of methods that libraries call back, of those that have to do with other goroutines.
+fn called_back(program: &Program) -> Vec<NameId> {
+    let names = library::CALLED_BACK.iter().filter_map(|name| program.name_id(name));
+    let synchronises = |name: &NameId| {
+        let methods = program.methods_by_name.get(name).into_iter().flatten();
+        methods.into_iter().any(|&method| program.func(method).traits.synchronises)
+    };
+    names.filter(synchronises).collect()
 }
 
 /// What follows from the instructions of a function.
@@ -238,11 +249,7 @@ fn unnamed_callees(program: &Program, func: &Func) -> Vec<FuncId> {
                 callees.extend(program.global(id).init.map(|(func, _)| func));
             }
             Op::CallExternal { callee, .. } | Op::External(callee) => {
-                match program.external(callee).intrinsic {
-                    Intrinsic::CallsString => called.extend(["String", "Error"]),
-                    Intrinsic::CallsRead => called.extend(["Read", "Write"]),
-                    _ => {}
-                }
+                called.extend(program.external(callee).intrinsic.runs());
             }
             _ => {}
         }

@@ -158,6 +158,15 @@ impl Intrinsic {
         )
     }
 
+    /// The methods of its arguments that a call runs.
+    pub fn runs(self) -> &'static [&'static str] {
+        match self {
+            Intrinsic::CallsString => &["String", "Error"],
+            Intrinsic::CallsRead => &["Read", "Write"],
+            _ => &[],
+        }
+    }
+
     /// Whether a call keeps nothing of its arguments and waits for nobody.
     pub fn is_harmless(self) -> bool {
         matches!(
@@ -266,6 +275,27 @@ pub fn may_synchronise(name: &str) -> bool {
 pub fn may_wait(name: &str) -> bool {
     matches!(name, "Lock" | "RLock" | "Wait" | "Done" | "Add" | "Do" | "Go" | "TryGo" | "Acquire")
 }
+
+/// The methods of interfaces that functions of [`PURE_PACKAGES`] take, and may call: `io.Writer`,
+/// `sort.Interface`, `fmt.Formatter`, `json.Marshaler`, `slog.Handler` and the like.
+pub const CALLED_BACK: [&str; 16] = [
+    "Write",
+    "WriteString",
+    "Read",
+    "Len",
+    "Less",
+    "Swap",
+    "Format",
+    "GoString",
+    "String",
+    "Error",
+    "MarshalJSON",
+    "UnmarshalJSON",
+    "MarshalText",
+    "UnmarshalText",
+    "Handle",
+    "LogValue",
+];
 
 /// Packages that keep nothing of what they are given and wait for nobody.
 const PURE_PACKAGES: &[&str] = &[

@@ -327,7 +327,7 @@ pub fn kept_by(file: &File, node: Node) -> impl Iterator<Item = (Symbol, ExprId)
 }
 
 /// The composite literal that an expression is or points to, or else the expression.
-fn made_by(file: &File, expr: ExprId) -> ExprId {
+pub fn made_by(file: &File, expr: ExprId) -> ExprId {
     match file.expr(file.unparen(expr)).kind {
         ExprKind::Unary { op: UnaryOp::Addr, operand } => file.unparen(operand),
         _ => file.unparen(expr),

@@ -333,13 +333,12 @@ fn asked_for_too_late(
         let mut starts = calls.iter().filter(own);
         starts.any(|other| matches!(other.what, What::Starts) && cfg.reaches(from, other.at.step))
     };
-    let (late, _) = asked.iter().find(|(call, text)| {
+    let &(late, text) = asked.iter().find(|(call, text)| {
         let known = asked
             .iter()
             .any(|(other, same)| same == text && cfg.reaches(other.at.step, start.at.step));
         !known && cfg.dominates(start.at.step, call.at.step) && !is_started(call.at.step)
     })?;
-    let What::AsksFor(text) = &late.what else { return None };
     if is_shared(read, &start.factory) || is_given_before(cx, function, start, text) {
         return None;
     }

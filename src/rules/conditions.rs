@@ -7,7 +7,7 @@ use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, StepId, Walk};
 use crate::index::{
     Basic, Builtin, Callee, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type, TypeDecl,
 };
-use crate::summary::{BodyId, Definition, Function, Source};
+use crate::summary::{At, BodyId, Definition, Function, Source};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, UnaryOp};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
@@ -82,20 +82,21 @@ impl Conditions {
         }
         for (number, subject) in subjects {
             let Some(subject) = subject else { continue };
+            let answers: Vec<(Option<At>, Option<bool>)> = function
+                .definitions_of(subject.local())
+                .map(|definition| (definition.at, subject.after(function, definition)))
+                .collect();
             // A `return` gives a result another value, which what is deferred sees.
             let is_result =
                 matches!(function.info.local(subject.local()).kind, LocalKind::Result(_));
-            let mut values = function.definitions_of(subject.local());
-            let value = values.next().and_then(|first| subject.after(function, first));
-            if let Some(value) = value.filter(|_| !is_result)
-                && values.all(|other| subject.after(function, other) == Some(value))
+            if let Some(&(_, Some(value))) = answers.first().filter(|_| !is_result)
+                && answers.iter().all(|&(_, other)| other == Some(value))
             {
                 conditions.fixed.insert(number, value);
+                continue;
             }
-            for definition in function.definitions_of(subject.local()) {
-                if let Some(value) = subject.after(function, definition)
-                    && let Some(at) = definition.at
-                {
+            for (at, value) in answers {
+                if let (Some(at), Some(value)) = (at, value) {
                     let decided = conditions.assigned.entry(at.step).or_default();
                     decided.push((number, value));
                     decided.sort_unstable();
@@ -219,11 +220,11 @@ impl Subject {
 
     /// The answer right after an assignment, if that says it.
     fn after(self, function: &Function<'_>, definition: &Definition) -> Option<bool> {
-        let ty = function.index.underlying(&function.info.local(self.local()).ty);
         match (self, definition.source) {
             // What is compared with nil has it as its zero value.
             (Subject::Nil(_), Source::Zero) => Some(true),
-            (Subject::Truth(_), Source::Zero) => {
+            (Subject::Truth(local), Source::Zero) => {
+                let ty = function.index.underlying(&function.info.local(local).ty);
                 matches!(ty, Type::Basic(Basic::Bool)).then_some(false)
             }
             (Subject::Nil(_), Source::Expr(value)) => {

@@ -10,6 +10,7 @@ use crate::catalog::{Base, Channel, Closes, Model, Op, Starter};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalKind, ObjectKind, QualifiedName, Type};
+use crate::rules::conditions::locals_in;
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
@@ -97,13 +98,9 @@ fn is_of_process(
         matches!(function.info.resolve(declared), Def::Global(object)
             if matches!(function.index.object(*object).kind, ObjectKind::Func(_)))
     };
-    let names_local = |arg: &ExprId| {
-        function.file.descendants(Node::Expr(*arg)).any(|node| match node {
-            Node::Expr(expr) => matches!(function.info.resolve(expr), Def::Local(_)),
-            _ => false,
-        })
-    };
-    cx.declared().receiver.is_none() && others().any(names_function) && !others().any(names_local)
+    cx.declared().receiver.is_none()
+        && others().any(names_function)
+        && others().all(|&arg| locals_in(function, Node::Expr(arg)).is_empty())
 }
 
 /// Whether a function waits, in a loop, for nothing but what it works on and the end of a parameter.

@@ -164,6 +164,25 @@ impl<'a> Function<'a> {
         of_local.iter().map(|&definition| &self.definitions[definition as usize])
     }
 
+    /// The assignment to a local variable, if there is only one.
+    pub fn only_definition_of(&self, local: LocalId) -> Option<&Definition> {
+        let mut definitions = self.definitions_of(local);
+        definitions.next().filter(|_| definitions.next().is_none())
+    }
+
+    /// The expression that an assignment takes a value from: its value, one of its results, or an element
+    /// of what is ranged over.
+    pub fn taken_from(&self, definition: &Definition) -> Option<ExprId> {
+        match definition.source {
+            Source::Expr(expr) | Source::Result(expr, _) => Some(expr),
+            Source::Element(range) => match self.file.stmt(range).kind {
+                StmtKind::Range { subject, .. } => Some(subject),
+                _ => None,
+            },
+            Source::Given | Source::Zero | Source::Computed => None,
+        }
+    }
+
     /// Whether the address of a local variable is taken, so that others may assign it.
     pub fn is_addressed(&self, local: LocalId) -> bool {
         self.addressed.get(local.0 as usize).is_none_or(|&addressed| addressed)

@@ -94,9 +94,8 @@ fn collected(
 
 /// The only value that is ever assigned to a variable.
 fn only_value(function: &Function<'_>, local: LocalId) -> Option<ExprId> {
-    let mut definitions = function.definitions_of(local);
-    match (definitions.next()?.source, definitions.next()) {
-        (Source::Expr(value), None) => Some(function.file.unparen(value)),
+    match function.only_definition_of(local)?.source {
+        Source::Expr(value) => Some(function.file.unparen(value)),
         _ => None,
     }
 }

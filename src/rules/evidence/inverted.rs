@@ -3,8 +3,7 @@
 //! Evidence: a function holds one lock on every way to a step that takes another one, itself or in a
 //! method that it calls, and another function does so the other way round. Both were given what they
 //! reach the locks through, so that it may be the same two: those of one receiver, or of a part and of
-//! what keeps it. And nothing keeps them apart: no third
-//! lock is held by both, or by those who call them.
+//! what keeps it. And nothing keeps them apart: no third lock is held by both, or by those who call them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,7 +17,7 @@ use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::{Read, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, UnaryOp};
 
 /// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -209,17 +208,11 @@ fn owner_of(scene: &Scene<'_>, read: &Read<'_>, expr: ExprId) -> Option<Owner> {
 /// variables from there at most.
 fn is_given(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
-    let mut definitions = read.function.definitions_of(local);
-    let (Some(only), None) = (definitions.next(), definitions.next()) else { return false };
-    let from = match only.source {
-        Source::Given => return true,
-        Source::Expr(expr) | Source::Result(expr, _) => expr,
-        Source::Element(range) => match scene.file.stmt(range).kind {
-            StmtKind::Range { subject, .. } => subject,
-            _ => return false,
-        },
-        Source::Zero | Source::Computed => return false,
-    };
+    let Some(only) = read.function.only_definition_of(local) else { return false };
+    if only.source == Source::Given {
+        return true;
+    }
+    let Some(from) = read.function.taken_from(only) else { return false };
     if is_taken_out(scene, from) {
         return false;
     }

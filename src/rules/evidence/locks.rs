@@ -135,6 +135,12 @@ impl Locks {
                 })
     }
 
+    /// Whether a function takes a lock itself.
+    pub(super) fn takes_itself(&self, func: FuncId, object: Object) -> bool {
+        let own = self.taken.get(&func).map_or(&[][..], Vec::as_slice);
+        own.iter().any(|taken| taken.object == object)
+    }
+
     /// Whether a function of the package takes a lock to write.
     pub(super) fn has_writer(&self, object: Object) -> bool {
         self.taken.values().flatten().any(|taken| taken.object == object && !taken.reads)
@@ -368,9 +374,8 @@ fn is_apart(scene: &Scene<'_>, base: ExprId) -> bool {
 fn comes_from_elsewhere(scene: &Scene<'_>, expr: ExprId) -> bool {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
     let Some(variable) = scene.local(expr) else { return false };
-    let mut definitions = read.function.definitions_of(variable);
-    let (Some(only), None) = (definitions.next(), definitions.next()) else { return false };
-    let Source::Expr(call) = only.source else { return false };
+    let definition = read.function.only_definition_of(variable);
+    let Some(Source::Expr(call)) = definition.map(|only| only.source) else { return false };
     scene.method_call(call).is_some()
         && scene.args(call).is_empty()
         && match scene.info.callee(call) {

@@ -8,11 +8,12 @@ use std::cell::RefCell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Named, Type, TypeDecl};
+use crate::rules::bound::made_by;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::{Function, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// How many variables lie at most between a part and the field that it was taken out of.
 const MAX_VARIABLES: u32 = 4;
@@ -170,15 +171,11 @@ fn given_to_part(
 fn is_made(scene: &Scene<'_>, expr: ExprId) -> bool {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
     let Some(variable) = scene.local(expr) else { return false };
-    let mut definitions = read.function.definitions_of(variable);
-    let (Some(only), None) = (definitions.next(), definitions.next()) else { return false };
-    let Source::Expr(made) = only.source else { return false };
-    let made = scene.file.unparen(made);
+    let definition = read.function.only_definition_of(variable);
+    let Some(Source::Expr(value)) = definition.map(|only| only.source) else { return false };
+    let made = made_by(scene.file, value);
     match scene.file.expr(made).kind {
         ExprKind::CompositeLit { .. } => true,
-        ExprKind::Unary { op: UnaryOp::Addr, operand } => {
-            matches!(scene.file.expr(operand).kind, ExprKind::CompositeLit { .. })
-        }
         ExprKind::Call { .. } => {
             matches!(scene.info.callee(made), Callee::Builtin(Builtin::New))
         }
@@ -211,15 +208,6 @@ fn taken_out_of(
         };
     }
     let variables = variables.checked_sub(1)?;
-    let mut definitions = function.definitions_of(scene.local(at)?);
-    let (only, None) = (definitions.next()?, definitions.next()) else { return None };
-    let from = match only.source {
-        Source::Expr(expr) | Source::Result(expr, 0) => expr,
-        Source::Element(range) => match scene.file.stmt(range).kind {
-            StmtKind::Range { subject, .. } => subject,
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let from = function.taken_from(function.only_definition_of(scene.local(at)?)?)?;
     taken_out_of(scene, function, from, variables)
 }

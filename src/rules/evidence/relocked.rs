@@ -164,8 +164,9 @@ fn held(
     call: ExprId,
     first: &First,
 ) -> Option<Taken> {
-    let own = locks.taken.get(&caller.cx.func)?;
-    own.iter().find(|taken| taken.object == first.lock.object)?;
+    if !locks.takes_itself(caller.cx.func, first.lock.object) {
+        return None;
+    }
     let base = first.owner.given(caller, call)?;
     held_through(caller, locks, literal, call, first.lock.object, (base, &first.path))
 }
@@ -180,8 +181,9 @@ fn held_of_parent(
     call: ExprId,
     first: &First,
 ) -> Option<Taken> {
-    let own = locks.taken.get(&caller.cx.func)?;
-    own.iter().find(|taken| taken.object == first.lock.object)?;
+    if !locks.takes_itself(caller.cx.func, first.lock.object) {
+        return None;
+    }
     let part = first.owner.given(caller, call)?;
     let path = first.path.strip_prefix('.')?;
     let (back, rest) = path.split_at(path.find('.')?);

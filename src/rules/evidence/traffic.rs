@@ -595,8 +595,7 @@ pub(super) fn given(cx: FunctionCx<'_>, index: u32, depth: u32) -> Option<Volume
 
 /// The literal that a variable always is.
 fn literal_of(read: &Read<'_>, variable: LocalId) -> Option<ExprId> {
-    let mut definitions = read.function.definitions_of(variable);
-    let (Some(definition), None) = (definitions.next(), definitions.next()) else { return None };
+    let definition = read.function.only_definition_of(variable)?;
     let crate::summary::Source::Expr(value) = definition.source else { return None };
     let value = read.function.file.unparen(value);
     matches!(read.function.file.expr(value).kind, ExprKind::FuncLit(_)).then_some(value)
@@ -696,8 +695,7 @@ pub(super) fn made_channels(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Made> {
         if scene.info.local(local).kind != LocalKind::Var {
             continue;
         }
-        let mut definitions = function.definitions_of(local);
-        let (Some(definition), None) = (definitions.next(), definitions.next()) else { continue };
+        let Some(definition) = function.only_definition_of(local) else { continue };
         let (crate::summary::Source::Expr(make), Some(at)) = (definition.source, definition.at)
         else {
             continue;

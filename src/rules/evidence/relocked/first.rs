@@ -10,7 +10,7 @@ use crate::rules::evidence::locks::{Locks, Taken, fields, gives_back, may_give_b
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::summary::{BodyId, Function, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// How many calls lie at most between a function and the one that locks.
 const MAX_CALLS: u32 = 3;
@@ -196,20 +196,17 @@ fn decided_before<'a>(
 ) -> Option<Asked> {
     let mut walk = Without { scene, function, lock, receiver, asked: Vec::new(), left: Vec::new() };
     while cfg.finds(Start::Entry, (), &mut walk) {
-        let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
-        let mut decides = edges.filter(|edge| {
-            edge.kind.condition().is_some_and(|(condition, holds)| {
-                !walk.left.contains(&(condition, !holds))
-                    && is_own_matter(scene, function, condition)
-                    && cfg.starts_without(Start::Block(edge.to), lock, &|_| false)
-            })
-        });
-        let (condition, holds) = decides.find_map(|edge| {
+        let mut edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+        let other = edges.find_map(|edge| {
+            let (condition, holds) = edge.kind.condition()?;
             let mut beyond = Without { asked: Vec::new(), left: walk.left.clone(), ..walk };
-            let leads = !cfg.finds(Start::Block(edge.to), (), &mut beyond);
-            edge.kind.condition().filter(|_| leads)
+            let leads = !walk.left.contains(&(condition, !holds))
+                && is_own_matter(scene, function, condition)
+                && cfg.starts_without(Start::Block(edge.to), lock, &|_| false)
+                && !cfg.finds(Start::Block(edge.to), (), &mut beyond);
+            leads.then_some((condition, !holds))
         })?;
-        walk.left.push((condition, !holds));
+        walk.left.push(other);
         walk.asked.clear();
     }
     let decided = walk.left.iter().map(|&(condition, _)| (scene.cx.func, condition));
@@ -261,26 +258,33 @@ impl Walk for Without<'_, '_> {
 /// Whether a condition of an `if` asks nothing but numbers and errors that calls in the function gave:
 /// both answers are possible, whatever the caller knows.
 fn is_own_matter(scene: &Scene<'_>, function: &Function<'_>, condition: ExprId) -> bool {
-    let is_if = scene.around(Node::Expr(condition)).find_map(|node| match node {
-        Node::Stmt(stmt) => Some(matches!(scene.file.stmt(stmt).kind, StmtKind::If { .. })),
-        _ => None,
-    });
     let compares = matches!(scene.file.expr(condition).kind, ExprKind::Binary { .. });
     let variables = locals_in(function, Node::Expr(condition));
     let plain = scene.file.descendants(Node::Expr(condition)).count() == 3;
-    let index = scene.cx.index();
-    is_if == Some(true)
+    then_of(scene, condition).is_some()
         && compares
         && plain
         && !variables.is_empty()
         && variables.iter().all(|&variable| {
             let ty = &function.info.local(variable).ty;
-            let counts = || match index.underlying(ty) {
+            let counts = || match scene.cx.index().underlying(ty) {
                 Type::Basic(basic) => basic.is_integer(),
                 _ => false,
             };
             (ty.is_error() || counts()) && is_result(scene, function, variable)
         })
+}
+
+/// What an `if` does where its condition, of which this is a part, holds.
+fn then_of(scene: &Scene<'_>, condition: ExprId) -> Option<StmtId> {
+    let around = scene.around(Node::Expr(condition)).find_map(|node| match node {
+        Node::Stmt(stmt) => Some(stmt),
+        _ => None,
+    })?;
+    match scene.file.stmt(around).kind {
+        StmtKind::If { then, .. } => Some(then),
+        _ => None,
+    }
 }
 
 /// Whether a call asks the receiver about itself.
@@ -326,11 +330,7 @@ fn ends_at_once(scene: &Scene<'_>, asked: ExprId, receiver: LocalId) -> Option<u
         (None, Some(place)) if is_fixed(scene, left) => place,
         _ => return None,
     };
-    let around = scene.around(Node::Expr(asked)).find_map(|node| match node {
-        Node::Stmt(stmt) => Some(stmt),
-        _ => None,
-    })?;
-    let StmtKind::If { then, .. } = scene.file.stmt(around).kind else { return None };
+    let then = then_of(scene, asked)?;
     let StmtKind::Block(body) = &scene.file.stmt(then).kind else { return None };
     let [only] = body[..] else { return None };
     let returns = matches!(scene.file.stmt(only).kind, StmtKind::Return(_));
