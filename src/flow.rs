@@ -149,6 +149,15 @@ pub enum CallEnd {
     Never,
 }
 
+/// What a graph takes from what is known of names and types.
+#[derive(Clone, Copy)]
+pub struct Ends<'a> {
+    /// Whether a call comes back.
+    pub calls: &'a dyn Fn(ExprId) -> CallEnd,
+    /// Whether a `range` over this never comes to its end by itself, since nobody closes it.
+    pub endless: &'a dyn Fn(ExprId) -> bool,
+}
+
 /// The graph of one function body. Every block is reachable from the first, which is the entry.
 #[derive(Clone, Debug)]
 pub struct Cfg {
@@ -173,10 +182,10 @@ struct Block {
 }
 
 impl Cfg {
-    /// The graph of `body`, the block of a declared function or of a function literal. `calls`
-    /// says of each call of the body (not of nested literals) whether it comes back.
-    pub fn new(file: &File, body: StmtId, calls: &dyn Fn(ExprId) -> CallEnd) -> Cfg {
-        layout::layout(build::build(file, body, calls))
+    /// The graph of `body`, the block of a declared function or of a function literal. `ends`
+    /// is asked of each call and `range` of the body (not of nested literals).
+    pub fn new(file: &File, body: StmtId, ends: Ends<'_>) -> Cfg {
+        layout::layout(build::build(file, body, ends))
     }
 
     /// The same graph, a part of the declared function with this name.

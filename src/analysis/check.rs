@@ -127,7 +127,7 @@ impl Run<'_> {
         let exploring = with(|check| matches!(check, Check::Exploration(_)));
         let mut all = Answers { explored: to_keep, ..Answers::default() };
         let mut found: Vec<(bool, Finding)> = Vec::new();
-        let mut told: BTreeMap<(&str, Location), usize> = BTreeMap::new();
+        let mut told: BTreeMap<(&str, FileId, u32), usize> = BTreeMap::new();
         for (everywhere, answer) in answers.chain(explored.into_iter().map(of_answer(true))) {
             match answer {
                 Ok(answered) => {
@@ -138,7 +138,8 @@ impl Run<'_> {
                         if everywhere && exploring.as_ref().is_some_and(is_doubtful) {
                             finding.confidence = Confidence::Low;
                         }
-                        let place = (finding.rule, finding.primary);
+                        let Location { file, span } = finding.primary;
+                        let place = (finding.rule, file, span.start);
                         match told.get(&place) {
                             // What the text shows is told better than what was explored, and is
                             // as sure as the surer of the two; but who waits for what was left
@@ -148,6 +149,14 @@ impl Run<'_> {
                                 told.confidence = told.confidence.max(finding.confidence);
                                 if !told.labels.iter().any(is_stuck) {
                                     told.labels.extend(finding.labels.into_iter().find(is_stuck));
+                                }
+                                continue;
+                            }
+                            // Two kinds of evidence for one thing: one of them is enough.
+                            Some(&at) if found[at].1.primary == finding.primary => {
+                                let told: &mut Finding = &mut found[at].1;
+                                if told.confidence < finding.confidence {
+                                    *told = finding;
                                 }
                                 continue;
                             }

@@ -131,14 +131,19 @@ impl<'p> Machine<'p> {
         let func = self.program.func(frame.func);
         frame.pc -= 1;
         let pc = frame.pc;
-        let joins = &self.program.flow(func).joins;
+        let flow = self.program.flow(func);
+        let joins = &flow.joins;
         if let Ok(at) = joins.binary_search_by_key(&pc, |join| join.branch) {
             let join = &joins[at];
             frame.values.pop();
             frame.pc = join.at;
             for &slot in &join.assigned {
                 let ty = func.vars[slot.0 as usize].ty;
-                let unknown = state.unknown(ty);
+                // A count that was forgotten must not be taken for one that anybody may have chosen.
+                let unknown = match flow.counts.contains(slot) {
+                    true => state.non_nil(ty),
+                    false => state.unknown(ty),
+                };
                 process.frame().values[slot.0 as usize] = unknown;
             }
             return Ok(());

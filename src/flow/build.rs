@@ -8,7 +8,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::flow::operands::operands;
-use crate::flow::{BlockId, CallEnd, Cfg, Edge, EdgeKind, Exit, Step};
+use crate::flow::{BlockId, CallEnd, Cfg, Edge, EdgeKind, Ends, Exit, Step};
 use crate::source::Span;
 use crate::syntax::{
     BinaryOp, BranchKind, Case, CommClause, DeclKind, ExprId, ExprKind, File, Ident, StmtId,
@@ -34,10 +34,10 @@ pub(super) struct DraftBlock {
 }
 
 /// The draft of `body`.
-pub(super) fn build(file: &File, body: StmtId, calls: &dyn Fn(ExprId) -> CallEnd) -> Draft {
+pub(super) fn build(file: &File, body: StmtId, ends: Ends<'_>) -> Draft {
     let mut builder = Builder {
         file,
-        calls,
+        ends,
         draft: Draft {
             blocks: vec![DraftBlock::default()],
             statement_calls: Vec::new(),
@@ -58,7 +58,7 @@ pub(super) fn build(file: &File, body: StmtId, calls: &dyn Fn(ExprId) -> CallEnd
 
 struct Builder<'a> {
     file: &'a File,
-    calls: &'a dyn Fn(ExprId) -> CallEnd,
+    ends: Ends<'a>,
     draft: Draft,
     /// Where steps go. After a statement that does not complete, a block that nothing leads to.
     current: BlockId,
@@ -121,7 +121,7 @@ impl Builder<'_> {
             Task::Step(step) => self.step(step),
             Task::Call(expr) => {
                 self.step(Step::Call(expr));
-                match (self.calls)(expr) {
+                match (self.ends.calls)(expr) {
                     CallEnd::Returns => {}
                     CallEnd::Panics => self.leave(Exit::Panic(expr)),
                     CallEnd::Never => self.leave(Exit::Never(expr)),
@@ -249,12 +249,6 @@ impl Builder<'_> {
                     self.later(key.iter().chain(value).map(|&left| Task::Expr(left)));
                 }
                 self.later([
-                    Task::Step(Step::Eval(*subject)),
-                    Task::Jump(head),
-                    Task::Enter(head),
-                    Task::Step(Step::Next(stmt)),
-                    Task::Edge(inside, EdgeKind::More(stmt)),
-                    Task::Edge(join, EdgeKind::Done(stmt)),
                     Task::PushTarget(Target {
                         label,
                         break_to: join,
@@ -262,6 +256,16 @@ impl Builder<'_> {
                         fallthrough_to: None,
                     }),
                     Task::Enter(inside),
+                ]);
+                if !(self.ends.endless)(*subject) {
+                    self.tasks.push(Task::Edge(join, EdgeKind::Done(stmt)));
+                }
+                self.later([
+                    Task::Step(Step::Eval(*subject)),
+                    Task::Jump(head),
+                    Task::Enter(head),
+                    Task::Step(Step::Next(stmt)),
+                    Task::Edge(inside, EdgeKind::More(stmt)),
                 ]);
                 self.tasks.push(Task::Expr(*subject));
             }

@@ -514,6 +514,8 @@ pub struct Flow {
     /// For a [`Op::Branch`] whose two ways meet again without doing anything that matters, where
     /// they meet. Sorted by the branch.
     pub joins: Vec<Join>,
+    /// The variables that a count which goroutines rely on is taken from.
+    pub counts: SlotSet,
 }
 
 /// A branch that need not be decided.

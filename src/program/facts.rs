@@ -31,7 +31,8 @@ fn called_back(program: &Program) -> Vec<NameId> {
 
 /// What follows from the instructions of a function.
 pub(super) fn flow(program: &Program, func: &Func) -> Flow {
-    Flow { live: liveness(program, func), joins: joins(program, func) }
+    let counts = counts(program, func);
+    Flow { live: liveness(program, func), joins: joins(program, func, &counts), counts }
 }
 
 /// Per instruction the variables that are read after it begins.
@@ -541,16 +542,43 @@ fn calls_known(func: &Func, at: usize) -> bool {
 }
 
 /// The branches whose ways meet again without doing anything that matters.
-fn joins(program: &Program, func: &Func) -> Vec<Join> {
+fn joins(program: &Program, func: &Func, counts: &SlotSet) -> Vec<Join> {
     let mut joins = Vec::new();
     for (at, op) in func.code.iter().enumerate() {
         if let Op::Branch { target, counter: Slot::NONE, .. } = *op
             && let Some(join) = join(program, func, at, target)
+            // How much is counted has to agree with who goes by the same condition later. In a loop
+            // that cannot be: each turn has conditions of its own.
+            && (!join.assigned.iter().any(|&slot| counts.contains(slot)) || is_in_loop(func, at))
         {
             joins.push(join);
         }
     }
     joins
+}
+
+/// The variables that say how much a `WaitGroup` is counted up by, or for how many values a channel
+/// has room.
+fn counts(program: &Program, func: &Func) -> SlotSet {
+    let mut counts = SlotSet::new(func.vars.len());
+    for pair in func.code.windows(2) {
+        let is_count = match pair[1] {
+            Op::CallMethod { name, args: 1, .. } => program.name(name) == "Add",
+            Op::Make(ty) => matches!(program.types.underlying(ty), Type::Chan(..)),
+            _ => false,
+        };
+        if let Op::Load(slot) = pair[0]
+            && is_count
+        {
+            counts.insert(slot);
+        }
+    }
+    counts
+}
+
+/// Whether some later instruction goes back to one at `at` or before.
+fn is_in_loop(func: &Func, at: usize) -> bool {
+    func.code[at..].iter().any(|op| matches!(*op, Op::Jump(to) if to as usize <= at))
 }
 
 /// Longest region of code that is looked at for one branch.

@@ -33,7 +33,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
     for held in held::all(cx, &read, cx.versions(), &is_body) {
         let function = &read.function;
-        if asks_for_header_only(function, &held) {
+        if asks_for_header_only(function, &held) || is_wrapped_head(cx, function, held.call) {
             continue;
         }
         let lost = match held.dropped {
@@ -63,6 +63,23 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 
 /// Whether the request is a `HEAD`, whose response has no body.
 fn asks_for_header_only(function: &Function<'_>, held: &Held<'_>) -> bool {
+    let Some(Carrier::Request(index)) = held.fact.context else { return false };
+    // The call that makes the request may stand in one that looks at its error, and a function of the
+    // run that makes both is given the method.
+    let mut calls = held::request(function, held, index).chain([held.call]);
+    calls.any(|made| is_given_head(function, made))
+}
+
+/// Whether a function of the run asks for the response, and for no more than its header.
+fn is_wrapped_head(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let says = |_: &FunctionCx<'_>, function: &Function<'_>, call: ExprId| {
+        is_given_head(function, call).then_some(true)
+    };
+    bound::passes_on(cx, function, call, 1, &says) == Some(true)
+}
+
+/// Whether an argument of a call names the method `HEAD`.
+fn is_given_head(function: &Function<'_>, call: ExprId) -> bool {
     let file = function.file;
     let is_head = |value: ExprId| match function.info.constant(value) {
         Some(Constant::String(method)) => &**method == "HEAD",
@@ -71,17 +88,8 @@ fn asks_for_header_only(function: &Function<'_>, held: &Held<'_>) -> bool {
             text.ends_with("MethodHead") || text.ends_with(".HEAD")
         }
     };
-    let Some(Carrier::Request(index)) = held.fact.context else { return false };
-    // The call that makes the request may stand in one that looks at its error, and a function of the
-    // run that makes both is given the method.
-    let mut calls = held::request(function, held, index).chain([held.call]);
-    calls.any(|made| match &file.expr(made).kind {
-        ExprKind::Call { args, .. } => args
-            .iter()
-            .flat_map(|&arg| file.descendants(Node::Expr(arg)))
-            .any(|node| matches!(node, Node::Expr(part) if is_head(part))),
-        _ => false,
-    })
+    let mut parts = function.args(call).iter().flat_map(|&arg| file.descendants(Node::Expr(arg)));
+    parts.any(|node| matches!(node, Node::Expr(part) if is_head(part)))
 }
 
 /// Statuses of responses that have no body.

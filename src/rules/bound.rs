@@ -2,7 +2,7 @@
 //! peer on the same machine.
 
 use crate::catalog::{self, Base, Blocking, Driver, Wait};
-use crate::index::{Constant, Def, ObjectKind, Package};
+use crate::index::{Callee, Constant, Def, LocalKind, ObjectKind, Package, Type};
 use crate::rules::FunctionCx;
 use crate::rules::memo::Kept;
 use crate::summary::{Function, Place, Root, facts, operand};
@@ -64,6 +64,56 @@ pub fn is_in_time(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) ->
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let blocking = known.in_force::<Blocking>(cx.versions());
     blocking.is_some_and(|blocking| is_timed(cx, function, call, blocking, false))
+        || passes_on(cx, function, call, WRAPPERS, &is_timed_request) == Some(true)
+}
+
+/// Functions that ask in the name of others lie at most so deep.
+const WRAPPERS: u32 = 3;
+
+/// Whether a call asks a peer with a bound; `None` if it asks none, or the caller gives what bounds it.
+fn is_timed_request(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<bool> {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    let blocking = known.in_force::<Blocking>(cx.versions())?;
+    let bound = operand(function, call, blocking.timeout.as_ref()?.base)?;
+    if let Def::Local(local) = *function.info.resolve(function.file.unparen(bound))
+        && matches!(function.info.local(local).kind, LocalKind::Param(_))
+    {
+        return None;
+    }
+    Some(is_timed(cx, function, call, blocking, false))
+}
+
+/// Whether what a function of the run gives comes from calls of it, or of those that it calls for the same,
+/// and whether all of them that can say so say yes; `None` where none can.
+pub fn passes_on(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+    depth: u32,
+    says: &dyn Fn(&FunctionCx<'_>, &Function<'_>, ExprId) -> Option<bool>,
+) -> Option<bool> {
+    let Callee::Func(func) = *function.info.callee(call) else { return None };
+    let read = cx.summaries().read(func).filter(|_| depth > 0)?;
+    let inner = FunctionCx { func, ..*cx };
+    let given = first_result(function, call);
+    let mut said = read.function.calls().filter_map(|(_, below)| {
+        let own = says(&inner, &read.function, below);
+        own.or_else(|| {
+            (first_result(&read.function, below).identical(given) == Some(true))
+                .then(|| passes_on(&inner, &read.function, below, depth - 1, says))
+                .flatten()
+        })
+    });
+    let first = said.next()?;
+    Some(first && said.all(|yes| yes))
+}
+
+/// The type of what a call gives first.
+fn first_result<'f>(function: &'f Function<'_>, call: ExprId) -> &'f Type {
+    match function.info.type_of(call) {
+        Type::Tuple(types) => types.first().unwrap_or(&Type::Unknown),
+        ty => ty,
+    }
 }
 
 fn is_timed(

@@ -2,11 +2,18 @@
 //! callers of the run.
 
 use crate::catalog::NonBlocking;
-use crate::index::QualifiedName;
+use crate::index::{Callee, FuncId, QualifiedName};
 use crate::rules::bound::kept_by;
 use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::summary::{At, Function, Root};
 use crate::syntax::{ExprId, ExprKind, Node, Symbol};
+
+/// A function that makes a value.
+struct Maker {
+    name: QualifiedName,
+    /// It, if it is one of the run.
+    func: Option<FuncId>,
+}
 
 /// How many fields and parameters are followed.
 const MAX_DEPTH: u32 = 5;
@@ -14,6 +21,25 @@ const MAX_DEPTH: u32 = 5;
 /// Whether a call is on something all of whose makers give what never waits: a client that has its
 /// server's state in memory.
 pub fn never_waits(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let is_idle = |maker: &Maker| {
+        let (package, name) = (maker.name.path.as_str(), maker.name.name.as_str());
+        maker.name.receiver.is_none()
+            && cx.catalog().covering::<NonBlocking>(package, None, name, cx.versions()).is_some()
+    };
+    all(cx, function, call).is_some_and(|makers| makers.iter().all(is_idle))
+}
+
+/// The functions of the run that make what a method is called on; `None` where others may make it, too.
+pub fn of_receiver(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+) -> Option<Vec<FuncId>> {
+    all(cx, function, call)?.into_iter().map(|maker| maker.func).collect()
+}
+
+/// What makes what a chain of method calls begins with; `None` where not all of it is known.
+fn all(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Vec<Maker>> {
     let file = function.file;
     let mut base = call;
     while let Some((inner, _)) = file.method_call(base) {
@@ -22,15 +48,10 @@ pub fn never_waits(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -
             break;
         }
     }
-    let Some(at) = function.at_call(call).filter(|_| base != call) else { return false };
+    let at = function.at_call(call).filter(|_| base != call)?;
     let mut makers = Vec::new();
     let known = find(cx, function, (at, base), MAX_DEPTH, &mut makers);
-    let is_idle = |maker: &QualifiedName| {
-        let (package, name) = (maker.path.as_str(), maker.name.as_str());
-        maker.receiver.is_none()
-            && cx.catalog().covering::<NonBlocking>(package, None, name, cx.versions()).is_some()
-    };
-    known && !makers.is_empty() && makers.iter().all(is_idle)
+    (known && !makers.is_empty()).then_some(makers)
 }
 
 /// Adds the functions that make what an expression may be; whether all of them are known.
@@ -39,7 +60,7 @@ fn find(
     function: &Function<'_>,
     (at, expr): (At, ExprId),
     depth: u32,
-    makers: &mut Vec<QualifiedName>,
+    makers: &mut Vec<Maker>,
 ) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let places = function.object_places(at, expr);
@@ -48,7 +69,11 @@ fn find(
         && places.list.iter().all(|place| match (place.root, &place.path[..]) {
             (Root::Call(call, 0), []) => {
                 let callee = function.info.callee(call).qualified(function.index);
-                makers.extend(callee);
+                let func = match *function.info.callee(call) {
+                    Callee::Func(func) => Some(func),
+                    _ => None,
+                };
+                makers.extend(callee.map(|name| Maker { name, func }));
                 callee.is_some()
             }
             (Root::Param(index), []) => find_given(cx, index, depth, makers),
@@ -58,12 +83,7 @@ fn find(
 }
 
 /// The same for what the callers of a function give it.
-fn find_given(
-    cx: &FunctionCx<'_>,
-    index: u32,
-    depth: u32,
-    makers: &mut Vec<QualifiedName>,
-) -> bool {
+fn find_given(cx: &FunctionCx<'_>, index: u32, depth: u32, makers: &mut Vec<Maker>) -> bool {
     let calls = recurrence::calls(&cx.package, cx.declared());
     !calls.is_empty()
         && calls.into_iter().all(|(func, call)| {
@@ -78,12 +98,7 @@ fn find_given(
 }
 
 /// The same for what the package keeps in fields of this name.
-fn find_kept(
-    cx: &FunctionCx<'_>,
-    field: Symbol,
-    depth: u32,
-    makers: &mut Vec<QualifiedName>,
-) -> bool {
+fn find_kept(cx: &FunctionCx<'_>, field: Symbol, depth: u32, makers: &mut Vec<Maker>) -> bool {
     let package = cx.index().package(cx.func.package);
     let mut kept = false;
     package.funcs.iter().filter(|func| cx.index().may_name(func.id, field)).all(|func| {

@@ -80,9 +80,12 @@ fn made_unbounded(scene: &Scene<'_>, read: &Read<'_>, call: &WithContext) -> Opt
         if facts.iter().any(|fact| fact.deadline) {
             return None;
         }
-        if facts.iter().any(|fact| fact.cancel.is_some())
-            || facts.is_empty() && gives_cancel(scene, derived)
-        {
+        if facts.iter().any(|fact| fact.cancel.is_some()) {
+            cancels = Some(derived);
+        } else if facts.is_empty() && gives_cancel(scene, derived) {
+            if !only_returns_cancel(scene, derived) {
+                return None;
+            }
             cancels = Some(derived);
         }
     }
@@ -110,6 +113,14 @@ fn gives_cancel(scene: &Scene<'_>, derived: ExprId) -> bool {
         Some((left, right)) => left.len() > right.len(),
         None => matches!(scene.info.type_of(derived), Type::Tuple(types) if types.len() > 1),
     }
+}
+
+/// Whether a function of the run that derives a context, and gives its cancel function beside it, is seen
+/// to leave it at that: one with a goroutine or literal of its own may end it for a reason of its own.
+fn only_returns_cancel(scene: &Scene<'_>, derived: ExprId) -> bool {
+    let Callee::Func(func) = *scene.info.callee(derived) else { return true };
+    let read = scene.cx.summaries().read(func);
+    read.is_none_or(|read| read.function.bodies().count() == 1)
 }
 
 /// Whether the cancel function that a call gives is used in `defer cancel()` alone.

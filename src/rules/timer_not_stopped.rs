@@ -5,6 +5,7 @@
 //! library can only be built in GOPATH mode, which has the old timers too.
 
 mod late;
+mod once;
 mod piled;
 mod remade;
 
@@ -28,7 +29,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let versions = Effective { known: cx.versions(), go: language(cx) };
     for held in held::all(cx, &read, &versions, &is_timer) {
         let function = &read.function;
-        if held.dropped {
+        if held.dropped || outlives_a_turn(function, &held) && once::is(function, &held) {
             continue;
         }
         if let Some(finding) = piled::check(cx, function, &held) {

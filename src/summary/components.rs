@@ -15,14 +15,14 @@ use std::sync::{Arc, MutexGuard};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::{Ends, NoReturn, Versions};
-use crate::flow::{CallEnd, Exit, Step};
-use crate::index::{Builtin, Callee, FuncId, LocalKind};
+use crate::flow::{self, CallEnd, Exit, Step};
+use crate::index::{BodyInfo, Builtin, Callee, FuncId, LocalKind};
 use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::effects::{self, Surroundings};
 use crate::summary::function::{BodyId, Function};
 use crate::summary::place::{Place, Root};
 use crate::summary::{Known, Read, Summaries, Summary, bound, calls, results, waits};
-use crate::syntax::{Body, DeclKind, ExprId, ExprKind, Node, StmtId};
+use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, Node, StmtId};
 
 /// How many functions a component has at most of which each is read with what it learns from the
 /// others.
@@ -288,11 +288,15 @@ pub(super) fn read<'a>(
         Some(read) => (Arc::clone(&read.function), Arc::clone(&read.ends)),
         None => {
             let asked = RefCell::new(Vec::new());
-            let function = Function::open(summaries.index, func, &|call| {
+            let calls = |call| {
                 let end = end(call);
                 asked.borrow_mut().push((call, end));
                 end
-            })?;
+            };
+            let file = summaries.index.file_of(func);
+            let endless = |subject| ticks(file, &info, subject);
+            let ends = flow::Ends { calls: &calls, endless: &endless };
+            let function = Function::open(summaries.index, func, ends)?;
             (Arc::new(function), asked.into_inner().into())
         }
     };
@@ -314,6 +318,18 @@ pub(super) fn read<'a>(
         contexts: results::contexts(&function, &around),
     };
     Some(Arc::new(Read { function, summary: Arc::new(summary), bodies, waits, ends }))
+}
+
+/// Whether a channel is that of a timer or ticker, which nobody can close.
+fn ticks(file: &File, info: &BodyInfo, channel: ExprId) -> bool {
+    let channel = file.unparen(channel);
+    match file.expr(channel).kind {
+        ExprKind::Selector { base, name } if name.name.as_str() == "C" => {
+            let ty = info.type_of(base).strip_pointer();
+            ty.is_named("time", "Ticker") || ty.is_named("time", "Timer")
+        }
+        _ => false,
+    }
 }
 
 /// In a body that is not understood as a whole anything may be done with what it is given.

@@ -122,6 +122,7 @@ pub(super) fn origin_of(
                     match function.at_call(call) {
                         Some(at) if origin.derivations.len() <= MAX_DERIVATIONS => {
                             let parent = function.places(at, parent);
+                            let bounded = bounded || is_ended_after(function, call);
                             open.push((parent, (deadline && !detached) || bounded));
                         }
                         _ => origin.add(ContextRoot::Unknown, deadline),
@@ -140,6 +141,19 @@ impl ContextOrigin {
             self.roots.push(root);
         }
     }
+}
+
+/// Whether a timer calls the cancel function that a call gives beside a context: `time.AfterFunc(d, cancel)`.
+fn is_ended_after(function: &Function<'_>, derived: ExprId) -> bool {
+    let cancel = Place::root(Root::Call(derived, 1));
+    function.calls().any(|(at, call)| {
+        let callee = function.info.callee(call).qualified(function.index);
+        callee.is_some_and(|name| name.path.as_str() == "time" && name.name.as_str() == "AfterFunc")
+            && function
+                .args(call)
+                .get(1)
+                .is_some_and(|&called| function.places(at, called).only() == Some(&cancel))
+    })
 }
 
 /// What a call makes of a context.

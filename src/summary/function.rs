@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::flow::{CallEnd, Cfg, Step, StepId};
+use crate::flow::{Cfg, Ends, Step, StepId};
 use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, LocalKind, Type};
 use crate::source::FileId;
 use crate::summary::reaching::{self, Definition, Reaching, Source};
@@ -68,13 +68,9 @@ impl BodyId {
 }
 
 impl<'a> Function<'a> {
-    /// Opens a function; `None` if its body is not there to be read. `calls` says which calls come
-    /// back.
-    pub(super) fn open(
-        index: &'a Index<'a>,
-        id: FuncId,
-        calls: &dyn Fn(ExprId) -> CallEnd,
-    ) -> Option<Function<'a>> {
+    /// Opens a function; `None` if its body is not there to be read. `ends` says what
+    /// comes back.
+    pub(super) fn open(index: &'a Index<'a>, id: FuncId, ends: Ends<'_>) -> Option<Function<'a>> {
         let (declared, file, info) = (index.func(id), index.file_of(id), index.body(id));
         let DeclKind::Func(func) = &file.decl(declared.decl).kind else { return None };
         let Body::Parsed(block) = file.body(func) else { return None };
@@ -91,10 +87,10 @@ impl<'a> Function<'a> {
             addressed: vec![false; info.locals().len()],
             info,
         };
-        function.add_body(None, None, block, calls);
+        function.add_body(None, None, block, ends);
         let mut next = 0;
         while next < function.bodies.len() {
-            function.add_literals(BodyId(next as u32), calls);
+            function.add_literals(BodyId(next as u32), ends);
             next += 1;
         }
         function.find_calls();
@@ -262,17 +258,17 @@ impl<'a> Function<'a> {
         literal: Option<ExprId>,
         made: Option<At>,
         block: StmtId,
-        calls: &dyn Fn(ExprId) -> CallEnd,
+        ends: Ends<'_>,
     ) {
         let id = BodyId(self.bodies.len() as u32);
-        let cfg = Cfg::new(self.file, block, calls).of(self.index.name_of(self.id));
+        let cfg = Cfg::new(self.file, block, ends).of(self.index.name_of(self.id));
         if let Some(literal) = literal {
             self.by_literal.insert(literal, id);
         }
         self.bodies.push(BodyFlow { literal, made, block, cfg, reaching: Reaching::default() });
     }
 
-    fn add_literals(&mut self, body: BodyId, calls: &dyn Fn(ExprId) -> CallEnd) {
+    fn add_literals(&mut self, body: BodyId, ends: Ends<'_>) {
         let cfg = &self.body(body).cfg;
         let literals: Vec<(ExprId, StepId)> = cfg
             .steps()
@@ -283,7 +279,7 @@ impl<'a> Function<'a> {
             .collect();
         for (literal, step) in literals {
             if let ExprKind::FuncLit(lit) = &self.file.expr(literal).kind {
-                self.add_body(Some(literal), Some(At { body, step }), lit.body, calls);
+                self.add_body(Some(literal), Some(At { body, step }), lit.body, ends);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Control-flow graphs: a body in, the printed graph out.
 
-use straggler::flow::{CallEnd, Cfg, Path, Start, Step, StepId};
+use straggler::flow::{CallEnd, Cfg, Ends, Path, Start, Step, StepId};
 use straggler::source::SourceText;
 use straggler::syntax::{self, Body, ExprId, ExprKind, File};
 
@@ -11,7 +11,9 @@ fn parse(body: &str) -> File {
 fn graph(file: &File) -> Cfg {
     let (_, func) = file.funcs().next().expect("the text declares a function");
     let Body::Parsed(body) = file.body(func) else { panic!("the function has a body") };
-    Cfg::new(file, body, &|call| call_end(file, call))
+    let calls = |call| call_end(file, call);
+    let endless = |subject| &*file.source.text(file.expr(subject).span) == "ticker.C";
+    Cfg::new(file, body, Ends { calls: &calls, endless: &endless })
 }
 
 /// What the tests' calls do, by the names of their callees.

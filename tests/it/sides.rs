@@ -1911,3 +1911,164 @@ fn a_read_under_a_lock() {
     check("Update(context.TODO(), s.obj)", &["m.go:20 missing-deadline medium"]);
     check("Get(context.TODO(), s.key, s.obj)", &[]);
 }
+
+/// Nobody closes the channel of a ticker: what stands after a `range` over it is never reached.
+#[test]
+fn what_follows_a_range_over_a_ticker() {
+    let source = |out: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\n\
+             func Tick(work func() bool) {{\n\tt := time.NewTicker(time.Second)\n\
+             \tfor range t.C {{\n\t\tif work() {{\n\t\t\t{out}\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let check = |out: &str, told: &[&str]| {
+        check(&[("go.mod", "module m\n\ngo 1.18\n"), ("m.go", &source(out))], told);
+    };
+    check("break", &["m.go:12 timer-not-stopped high"]);
+    check("continue", &[]);
+}
+
+/// A deferred `Stop` comes after the loop that lives by the ticker; one of another goroutine may come before.
+#[test]
+fn a_ticker_that_its_own_loop_stops() {
+    let source = |stop: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\n\
+             func Tick(work func(), done chan bool) {{\n\tt := time.NewTicker(time.Second)\n\
+             \tgo func() {{\n\t\t{stop}\n\t\tfor range t.C {{\n\t\t\twork()\n\t\t}}\n\t}}()\n\
+             \tgo func() {{\n\t\t<-done\n\t\t_ = t\n\t}}()\n}}\n"
+        )
+    };
+    let elsewhere = source("_ = t").replace("\t\t_ = t\n\t}()\n}", "\t\tt.Stop()\n\t}()\n}");
+    check(&[("m.go", &elsewhere)], &["m.go:9 range-never-closed medium"]);
+    check(&[("m.go", &source("defer func() { t.Stop() }()"))], &[]);
+}
+
+/// How much is counted goes together with who is started by the same condition.
+#[test]
+fn a_count_that_goes_by_the_conditions_of_who_is_counted() {
+    let source = |second: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype pair struct{{ a, b func() }}\n\n\
+             func (p *pair) Run() {{\n\tvar wg sync.WaitGroup\n\tn := 0\n\
+             \tif p.a != nil {{\n\t\tn++\n\t}}\n\tif {second} != nil {{\n\t\tn++\n\t}}\n\twg.Add(n)\n\
+             \tif p.a != nil {{\n\t\tgo func() {{\n\t\t\tp.a()\n\t\t\twg.Done()\n\t\t}}()\n\t}}\n\
+             \tif p.b != nil {{\n\t\tgo func() {{\n\t\t\tp.b()\n\t\t\twg.Done()\n\t\t}}()\n\t}}\n\
+             \twg.Wait()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("p.b"))], &[]);
+    check(
+        &[("m.go", &source("p.a"))],
+        &["m.go:26 waitgroup-unbalanced medium", "m.go:29 waitgroup-unbalanced medium"],
+    );
+}
+
+/// An array has as many elements as its type says, whatever its literal does.
+#[test]
+fn a_range_over_an_array_of_nothing() {
+    let source = |n: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\nfunc Each(do func()) {{\n\tvar wg sync.WaitGroup\n\twg.Add({n})\n\
+             \tfor range [2]struct{{}}{{}} {{\n\t\tgo func() {{\n\t\t\tdefer wg.Done()\n\t\t\tdo()\n\t\t}}()\n\t}}\n\
+             \twg.Wait()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("2"))], &[]);
+    check(&[("m.go", &source("3"))], &["m.go:14 waitgroup-unbalanced high"]);
+}
+
+/// A lock that goes with what is sent, and that the receiver gives back.
+#[test]
+fn a_lock_that_is_sent_along() {
+    let source = |done: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             type pool struct {{\n\tmu   sync.RWMutex\n\twork chan func()\n\tstop chan bool\n}}\n\n\
+             type token struct{{ n int }}\n\n\
+             func (p *pool) Submit(job func()) token {{\n\tp.mu.RLock()\n\tselect {{\n\
+             \tcase p.work <- job:\n\t\treturn token{{1}}\n\
+             \tcase <-p.stop:\n\t\tp.mu.RUnlock()\n\t\treturn token{{0}}\n\t}}\n}}\n\n\
+             func (p *pool) run(job func()) {{\n\t{done}\n\tjob()\n}}\n\n\
+             func (p *pool) Work() {{\n\tfor job := range p.work {{\n\t\tp.run(job)\n\t}}\n}}\n\n\
+             func (p *pool) Alone(job func()) {{\n\tp.mu.Lock()\n\tdefer p.mu.Unlock()\n\tjob()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("defer p.mu.RUnlock()"))], &[]);
+    check(&[("m.go", &source("_ = p"))], &["m.go:14 unlock-missing high"]);
+}
+
+/// A select's arm that no second turn takes makes one timer.
+#[test]
+fn a_timer_of_an_arm_that_is_taken_once() {
+    let source = |room: &str, gives_up: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\n\
+             func Trip(send func(chan error), gone, done chan bool) {{\n\
+             \tsent := make(chan error{room})\n\tsend(sent)\n\tvar late <-chan time.Time\n\
+             \tfor {{\n\t\tselect {{\n\t\tcase <-sent:\n\t\t\tt := time.NewTimer(time.Minute)\n\
+             \t\t\tdefer t.Stop()\n\t\t\tlate = t.C\n\
+             \t\tcase <-gone:\n\t\t\t{gives_up}\n\t\t\tlate = time.After(time.Minute)\n\
+             \t\tcase <-late:\n\t\t\treturn\n\t\tcase <-done:\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let check = |room: &str, gives_up: &str, told: &[&str]| {
+        check(&[("go.mod", "module m\n\ngo 1.18\n"), ("m.go", &source(room, gives_up))], told);
+    };
+    check(", 1", "gone = nil", &[]);
+    check("", "gone = nil", &["m.go:13 timer-not-stopped medium"]);
+    check(", 1", "_ = gone", &["m.go:14 timer-not-stopped high"]);
+}
+
+/// A function that asks for a header, or that bounds its request, does so for whoever calls it.
+#[test]
+fn a_request_in_the_name_of_others() {
+    let source = |method: &str, client: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"net/http\"\n\t\"time\"\n)\n\nvar _ = time.Second\n\n\
+             func send(method, url string) (*http.Response, error) {{\n\
+             \treq, err := http.NewRequest(method, url, nil)\n\tif err != nil {{\n\t\treturn nil, err\n\t}}\n\
+             \tclient := &http.Client{{{client}}}\n\treturn client.Do(req)\n}}\n\n\
+             func ask(url string) (*http.Response, error) {{ return send(\"{method}\", url) }}\n\n\
+             func Has(url string) bool {{\n\tresp, err := ask(url)\n\treturn err == nil && resp.StatusCode == 200\n}}\n"
+        )
+    };
+    let told = ["m.go:23 body-not-closed high"];
+    check(&[("m.go", &source("GET", ""))], &told);
+    check(&[("m.go", &source("HEAD", ""))], &[]);
+    let told = ["m.go:23 body-not-closed low"];
+    check(&[("m.go", &source("GET", "Timeout: time.Minute"))], &told);
+}
+
+/// Which of an interface's methods waits is asked of what makes the receiver.
+#[test]
+fn a_limiter_that_refuses() {
+    let limit = "package limit\n\nimport (\n\t\"context\"\n\t\"errors\"\n\t\"sync\"\n)\n\n\
+         type Limiter interface {\n\tAcquire() error\n\tAcquireWithContext(ctx context.Context) error\n}\n\n\
+         type counter struct {\n\tmu   sync.Mutex\n\tfree int\n}\n\n\
+         func Refusing(n int) Limiter { return &counter{free: n} }\n\n\
+         func (c *counter) Acquire() error {\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tif c.free == 0 {\n\
+         \t\treturn errors.New(\"full\")\n\t}\n\tc.free--\n\treturn nil\n}\n\n\
+         func (c *counter) AcquireWithContext(ctx context.Context) error { return c.Acquire() }\n\n\
+         type waiter struct{ free chan bool }\n\n\
+         func Waiting(n int) Limiter { return &waiter{make(chan bool, n)} }\n\n\
+         func (w *waiter) Acquire() error { w.free <- true; return nil }\n\n\
+         func (w *waiter) AcquireWithContext(ctx context.Context) error {\n\tselect {\n\
+         \tcase w.free <- true:\n\t\treturn nil\n\tcase <-ctx.Done():\n\t\treturn ctx.Err()\n\t}\n}\n";
+    let source = |made: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\n\t\"example.com/m/limit\"\n)\n\n\
+             type disk struct{{ limit limit.Limiter }}\n\n\
+             func New() *disk {{ return &disk{{limit: limit.{made}(1)}} }}\n\n\
+             func (d *disk) Read(ctx context.Context) error {{\n\tif err := d.limit.Acquire(); err != nil {{\n\
+             \t\treturn err\n\t}}\n\treturn ctx.Err()\n}}\n"
+        )
+    };
+    let check = |made: &str, told: &[&str]| {
+        let files = [("go.mod", "module example.com/m\n\ngo 1.22\n"), ("limit/limit.go", limit)];
+        check(&[files[0], files[1], ("m.go", &source(made))], told);
+    };
+    check("Refusing", &[]);
+    check("Waiting", &["m.go:14 context-not-propagated medium"]);
+}

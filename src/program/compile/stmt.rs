@@ -2,7 +2,7 @@
 
 use crate::program::code::{Constant, Op, Operator, Pc, SelectCase, SelectTable, Slot};
 use crate::program::compile::{Compiler, Entity, MAX_DEPTH, Target, constant};
-use crate::program::types::TypeId;
+use crate::program::types::{Type, TypeId};
 use crate::source::Span;
 use crate::syntax::{
     BranchKind, Case, CommClause, DeclId, DeclKind, ExprId, ExprKind, Ident, StmtId, StmtKind,
@@ -631,6 +631,21 @@ impl Compiler<'_> {
         self.frame().targets.last_mut().expect("a loop has opened its target")
     }
 
+    /// How often a `range` over an array literal that leaves elements out goes round.
+    fn turns(&mut self, subject: ExprId) -> Option<i64> {
+        let tree = self.tree();
+        let ExprKind::CompositeLit { ty: Some(ty), ref elements, .. } =
+            tree.expr(tree.unparen(subject)).kind
+        else {
+            return None;
+        };
+        let ty = self.type_expr(ty);
+        match *self.out.types.underlying(ty) {
+            Type::Array(Some(len), _) if elements.is_empty() => Some(i64::from(len)),
+            _ => None,
+        }
+    }
+
     fn range(
         &mut self,
         left: [Option<ExprId>; 2],
@@ -641,7 +656,12 @@ impl Compiler<'_> {
     ) {
         let tree = self.tree();
         let subject_span = tree.expr(subject).span;
-        self.expr(subject);
+        match self.turns(subject) {
+            Some(turns) if left[1].is_none() => {
+                self.emit(Op::Const(Constant::Int(turns)), subject_span);
+            }
+            _ => self.expr(subject),
+        }
         let slot = self.temporary();
         // The position, beside the subject.
         self.temporary();

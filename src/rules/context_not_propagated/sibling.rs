@@ -1,14 +1,14 @@
 //! Methods that take no context beside one that does: `Get` beside `GetContext`, by what is
 //! declared alone.
 
-use crate::catalog::{Blocking, NonBlocking, Pure};
+use crate::catalog::{Blocking, NonBlocking, Pure, Wait};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, Signature, Type};
-use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{evidence, purpose};
+use crate::rules::{FunctionCx, makers};
 use crate::summary::{At, BodyId, Function, What, covering, facts};
-use crate::syntax::{ExprId, Symbol};
+use crate::syntax::{ExprId, StmtKind, Symbol};
 
 /// A method of the same type that does the same under a context.
 pub struct Sibling {
@@ -56,22 +56,55 @@ pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<
         }
         let confidence = match (body, func) {
             (Some(body), Some(func)) => through(cx, body, func)?,
-            _ if waits_for_nobody(cx, callee) => return None,
+            _ if waits_for_nobody(cx, function, call) => return None,
             _ => Confidence::Medium,
         };
         Some(Sibling { name: sibling, confidence })
     })
 }
 
-/// Whether the methods that stand for an interface's are in sight, and none of them waits.
-fn waits_for_nobody(cx: &FunctionCx<'_>, callee: &Callee) -> bool {
-    let Callee::InterfaceMethod(selection) = callee else { return false };
-    evidence::implementations(cx, selection).is_some_and(|known| {
-        !known.is_empty()
-            && known.iter().all(|&func| {
-                cx.summaries().of(func).is_some_and(|summary| summary.waits.is_empty())
+/// Whether the methods that stand for an interface's are in sight, those of what makes the receiver if that
+/// is known, and none of them waits for others than who holds a lock.
+fn waits_for_nobody(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let Callee::InterfaceMethod(selection) = function.info.callee(call) else { return false };
+    let waits = |func: FuncId| {
+        cx.summaries().of(func).is_none_or(|summary| {
+            summary.waits.iter().any(|wait| !matches!(wait.what, What::Library(Wait::Lock)))
+        })
+    };
+    let index = cx.index();
+    let made: Option<Vec<FuncId>> = makers::of_receiver(cx, function, call).and_then(|makers| {
+        let types = makers.into_iter().map(|maker| made_by(cx, maker));
+        types
+            .map(|ty| {
+                match index.lookup(&ty?, selection.name, index.package(cx.func.package).path) {
+                    Def::Method(method, _) => Some(method),
+                    _ => None,
+                }
             })
-    })
+            .collect()
+    });
+    let known = made.or_else(|| evidence::implementations(cx, selection));
+    known.is_some_and(|known| !known.is_empty() && !known.into_iter().any(waits))
+}
+
+/// The type of what a function of the run returns first, if it returns one and no interface.
+fn made_by(cx: &FunctionCx<'_>, func: FuncId) -> Option<Type> {
+    let read = cx.summaries().read(func)?;
+    let function = &read.function;
+    let cfg = &function.body(BodyId::OWN).cfg;
+    let mut types = cfg.steps().filter_map(|step| match cfg.step(step) {
+        Step::Return(stmt) => match &function.file.stmt(stmt).kind {
+            StmtKind::Return(values) => {
+                values.first().map(|&value| function.info.type_of(value).clone())
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    let first = types.next()?;
+    let is_concrete = !matches!(cx.index().underlying(&first), Type::Interface(_) | Type::Unknown);
+    (is_concrete && types.all(|ty| ty.identical(&first) == Some(true))).then_some(first)
 }
 
 /// Whether the catalog speaks of a call.

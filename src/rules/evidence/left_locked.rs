@@ -10,7 +10,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
+use crate::flow::{
+    BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, StepId, Walk,
+};
 use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
@@ -233,7 +235,7 @@ fn check_lock<'a>(
     (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
 }
 
-/// Whether the caller may have the lock after a `return`, and give it back by another function of the package,
+/// Whether the caller, or who receives what was sent, may have the lock after a `return`, and give it back by another function of the package,
 /// which does that without having taken it: who returns an error hands nothing over, nor does who says nothing
 /// of how it went but returns something else.
 fn is_handed_over(
@@ -262,12 +264,22 @@ fn is_handed_over(
         scene.is_nil(last) || scene.info.type_of(last).is_error() || matches!(ty, Type::Basic(_))
     });
     let known = object(scene, lock.base);
-    tells
+    (tells || sends(scene, path))
         && !fails
         && known.is_some_and(|known| {
             let Locking { locks, .. } = Locking::of(&scene.cx.package);
             locks.is_given_elsewhere(scene.cx.func, known)
         })
+}
+
+/// Whether a way goes by the arm of a `select` that sends: who receives may get the lock with it.
+fn sends(scene: &Scene<'_>, path: &Path<(bool, Decided)>) -> bool {
+    path.decisions().any(|decided| {
+        let EdgeKind::Arm(select, arm) = decided else { return false };
+        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
+        let sent = clauses.get(arm as usize).and_then(|clause| clause.comm);
+        sent.is_some_and(|sent| matches!(scene.file.stmt(sent).kind, StmtKind::Send { .. }))
+    })
 }
 
 /// Whether a lock is a variable of the function that up to a place in its text nobody else has, so that nobody

@@ -4,6 +4,8 @@
 //! called on the same field or variable outside of the body that loops. Who never stops the ticker
 //! means the loop to live as long as the process, and nothing is said.
 
+use std::iter;
+
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Cfg;
 use crate::index::{Def, LocalId};
@@ -104,7 +106,7 @@ fn is_endless(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> bool {
     step.is_some_and(|step| goes_on(cfg, step, ranges.then_some(stmt)))
 }
 
-/// A call of `Stop` on the ticker outside of one literal.
+/// A call of `Stop` on the ticker which one literal does not come to itself: only others stop it while it waits.
 fn stop_in(scene: &Scene<'_>, wanted: Ticker, outside: Option<ExprId>) -> Option<Location> {
     scene.nodes.iter().find_map(|&node| {
         let Node::Expr(call) = node else { return None };
@@ -112,11 +114,23 @@ fn stop_in(scene: &Scene<'_>, wanted: Ticker, outside: Option<ExprId>) -> Option
         let ExprKind::Call { .. } = scene.file.expr(call).kind else { return None };
         let stops = name.name.as_str() == "Stop" && ticker(scene, base) == Some(wanted);
         let elsewhere = match wanted {
-            Ticker::Local(_) => outside.is_some() && scene.literal_around(node) != outside,
+            Ticker::Local(_) => outside.is_some() && !comes_to(scene, outside, node),
             Ticker::Field(_) => true,
         };
         (stops && elsewhere).then(|| scene.cx.location(scene.span(node)))
     })
+}
+
+/// Whether a body comes to a node itself: in it, or in literals that it calls or defers on the spot.
+fn comes_to(scene: &Scene<'_>, body: Option<ExprId>, node: Node) -> bool {
+    let owners = iter::successors(Some(scene.literal_around(node)), |&owner| {
+        let literal = owner?;
+        let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
+        let is_called = matches!(scene.file.expr(call).kind,
+            ExprKind::Call { callee, .. } if scene.file.unparen(callee) == literal);
+        (is_called && scene.go_of(call).is_none()).then(|| scene.literal_around(Node::Expr(call)))
+    });
+    owners.into_iter().any(|owner| owner == body)
 }
 
 fn tell(scene: &Scene<'_>, stmt: StmtId, base: ExprId, stop: Location, ranges: bool) -> Finding {

@@ -45,6 +45,9 @@ fn check_wait(groups: &Groups<'_>, group: &Group, wait: &Op) -> Option<Finding> 
     if is_asked_for(scene, cfg, make, waits) && !is_given(scene, make, request.call) {
         return None;
     }
+    if group.may_have_room() && is_answered_before(groups, group, wait, &request) {
+        return None;
+    }
     Some(tell(scene, &read.function, make, wait, &request))
 }
 
@@ -62,6 +65,15 @@ fn is_answered_elsewhere(groups: &Groups<'_>, group: &Group, wait: &Op) -> bool 
             let other = groups.scenes[op.scene].cx.func;
             op.act != Act::Notify && op.scene != wait.scene && scene.starts(other).next().is_none()
         })
+}
+
+/// Whether another call of this function than the request comes to an answer, which the channel keeps.
+fn is_answered_before(groups: &Groups<'_>, group: &Group, wait: &Op, request: &Request) -> bool {
+    let scene = &groups.scenes[wait.scene];
+    group.ops.iter().filter(|op| op.act == Act::Send).any(|op| {
+        let answers = groups.scenes[op.scene].cx.func;
+        scene.calls(answers).any(|call| call != request.call)
+    })
 }
 
 /// The variable that holds the new channel, and what is made of it.
