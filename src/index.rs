@@ -24,7 +24,10 @@ mod subst;
 mod types;
 mod universe;
 
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock};
+
+use rustc_hash::{FxHashSet, FxHasher};
 
 use crate::catalog::Catalog;
 use crate::project::{Importer, PackageId, Snapshot, Tests};
@@ -71,6 +74,8 @@ pub struct Index<'s> {
     trees: &'s dyn Trees,
     packages: Vec<OnceLock<Package>>,
     /// See [`imports_in_run`](Index::imports_in_run).
+    /// The hashes of all words in the texts of each package of the run.
+    words: Vec<OnceLock<FxHashSet<u64>>>,
     in_run: Vec<OnceLock<Box<[PackageId]>>>,
     dependencies: store::Dependencies,
     declarations: Option<&'s Declarations>,
@@ -84,6 +89,12 @@ const AGAIN: usize = 1024;
 /// Whether a byte can be one of a name.
 pub const fn is_of_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80
+}
+
+fn hashed(word: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    word.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The trees of the files of a run. Asked while others wait for the answer: whoever gives it takes
@@ -140,6 +151,7 @@ impl<'s> Index<'s> {
             catalog,
             trees,
             packages: std::iter::repeat_with(OnceLock::new).take(count).collect(),
+            words: std::iter::repeat_with(OnceLock::new).take(count).collect(),
             in_run: std::iter::repeat_with(OnceLock::new).take(count).collect(),
             dependencies: store::Dependencies::default(),
             declarations: None,
@@ -168,13 +180,16 @@ impl<'s> Index<'s> {
     /// Whether a file of a package of the run holds a name, wherever and as whatever it stands
     /// there. Reads no more than the text.
     pub fn mentions(&self, package: PackageId, name: Symbol) -> bool {
-        let name = name.as_str().as_bytes();
-        self.snapshot.package(package).files.iter().any(|file| {
-            let text = self.snapshot.files[file.0 as usize].text.bytes();
-            let is_part = |at: usize| text.get(at).is_some_and(is_of_word);
-            memchr::memmem::find_iter(text, name)
-                .any(|at| !(is_part(at + name.len()) || at > 0 && is_part(at - 1)))
-        })
+        let words = self.words[package.0 as usize].get_or_init(|| {
+            let files = &self.snapshot.package(package).files;
+            let texts = files.iter().map(|file| self.snapshot.files[file.0 as usize].text.bytes());
+            texts
+                .flat_map(|text| text.split(|byte| !is_of_word(byte)))
+                .filter(|word| !word.is_empty())
+                .map(hashed)
+                .collect()
+        });
+        words.contains(&hashed(name.as_str().as_bytes()))
     }
 
     fn of_run(&self, id: PackageId) -> Package {

@@ -153,7 +153,7 @@ impl Run<'_> {
                                 continue;
                             }
                             // Two kinds of evidence for one thing: one of them is enough.
-                            Some(&at) if found[at].1.primary == finding.primary => {
+                            Some(&at) if is_of_same(&found[at].1, &finding) => {
                                 let told: &mut Finding = &mut found[at].1;
                                 if told.confidence < finding.confidence {
                                     *told = finding;
@@ -328,6 +328,15 @@ impl Run<'_> {
         }
         found
     }
+}
+
+/// Whether two findings of one rule stand at one place, and do not speak of things that were made at two.
+fn is_of_same(one: &Finding, other: &Finding) -> bool {
+    let made = |finding: &Finding| {
+        let mut labels = finding.labels.iter().filter(|label| label.role == Role::Made);
+        labels.next().map(|label| label.location)
+    };
+    one.primary == other.primary && made(one).zip(made(other)).is_none_or(|(one, other)| one == other)
 }
 
 fn is_stuck(label: &Label) -> bool {

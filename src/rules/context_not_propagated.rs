@@ -375,7 +375,7 @@ fn callee_text(function: &Function<'_>, call: ExprId) -> String {
     let ExprKind::Call { callee, .. } = function.file.expr(call).kind else {
         return function.text(call);
     };
-    function.text(callee).split_whitespace().collect()
+    function.line(callee)
 }
 
 /// Replaces what stands at `span` by the context at hand, if its name means it there.

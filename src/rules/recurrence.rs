@@ -230,7 +230,9 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
                 let is_call = match info.callee(expr) {
                     Callee::Func(called) => *called == func.id,
                     Callee::InterfaceMethod(selection) => {
-                        selection.name == func.name && may_run(cx.index, func, &selection.owner)
+                        selection.name == func.name
+                            && !is_of_same_type(caller, func)
+                            && may_run(cx.index, func, &selection.owner)
                     }
                     Callee::Unknown { name } => {
                         uses.unknown |= *name == Some(func.name);
@@ -341,6 +343,13 @@ fn may_run(index: &Index<'_>, method: &Func, interface: &Type) -> bool {
     let Some(owner) = method.receiver.and_then(|receiver| receiver.ty) else { return false };
     let ty = index.object_type(owner);
     index.implements(&ty.pointer(), interface) == Some(true)
+}
+
+/// Whether both are methods of one type: what it keeps behind an interface, to call the same of it, are
+/// others than itself.
+fn is_of_same_type(caller: &Func, func: &Func) -> bool {
+    let owner = |func: &Func| func.receiver.and_then(|receiver| receiver.ty);
+    owner(caller).is_some() && owner(caller) == owner(func)
 }
 
 /// Where something stands in a loop that goes on as long as there is something to do: one without an

@@ -228,6 +228,33 @@ impl<'a> Function<'a> {
             })
     }
 
+    /// The text of an expression without the breaks between its lines.
+    pub fn line(&self, expr: ExprId) -> String {
+        self.text(expr).lines().map(str::trim).collect()
+    }
+
+    /// Whether what a method is called on, a process, reads from the terminal: somebody sits there who
+    /// ends it.
+    pub fn reads_from_terminal(&self, call: ExprId) -> bool {
+        let file = self.file;
+        let Some((process, _)) = file.method_call(call) else { return false };
+        let process = self.text(process);
+        file.descendants(Node::Decl(self.index.func(self.id).decl)).any(|node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let StmtKind::Assign { left, op: None, right } = &file.stmt(stmt).kind else {
+                return false;
+            };
+            left.iter().zip(right).any(|(&left, &right)| match file.expr(left).kind {
+                ExprKind::Selector { base, name } => {
+                    name.name.as_str() == "Stdin"
+                        && self.text(base) == process
+                        && self.text(right) == "os.Stdin"
+                }
+                _ => false,
+            })
+        })
+    }
+
     /// The context of a call `ctx.Done()`.
     pub fn done_of(&self, call: ExprId) -> Option<ExprId> {
         let (context, name) = self.file.method_call(call)?;

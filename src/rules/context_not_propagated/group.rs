@@ -3,7 +3,7 @@
 
 use crate::catalog::{Base, Copying, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::Step;
+use crate::flow::{Exit, Step};
 use crate::index::{Def, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{callee_text, evidence, parents, purpose};
@@ -47,6 +47,7 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
     let mut started = Vec::new();
     let mut waits = None;
     let mut again = false;
+    let mut may_fail = false;
     let group = Place::root(Root::Call(made, 0));
     for body in function.bodies() {
         for step in function.body(body).cfg.steps() {
@@ -55,6 +56,7 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
             let Some(literal) = started_by(cx, function, at, call, &group) else { continue };
             again |= function.body(body).cfg.reaches(step, step);
             started.push(call);
+            may_fail |= literal.is_none_or(|body| fails(function, body));
             if let Some(body) = literal {
                 waits = waits.or_else(|| match is_thrown {
                     true => waits_on(cx, read, body, &outer),
@@ -64,7 +66,7 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
         }
     }
     let waits = waits?;
-    if started.len() < 2 && !again {
+    if started.len() < 2 && !again || !may_fail {
         return None;
     }
     let context = function.text(given);
@@ -181,6 +183,20 @@ fn started_by(
     }
     let literal = args.first().map(|&literal| file.unparen(literal));
     Some(literal.and_then(|literal| function.body_of_literal(literal)))
+}
+
+/// Whether a goroutine of a group may return another error than nil.
+fn fails(function: &Function<'_>, body: BodyId) -> bool {
+    let (file, cfg) = (function.file, &function.body(body).cfg);
+    cfg.exits().any(|(_, exit)| match exit {
+        Exit::Return(stmt) => match &file.stmt(stmt).kind {
+            StmtKind::Return(values) => !values.last().is_some_and(|&value| {
+                matches!(function.info.resolve(file.unparen(value)), Def::Nil)
+            }),
+            _ => true,
+        },
+        _ => false,
+    })
 }
 
 /// The first call in a literal that waits on this context.

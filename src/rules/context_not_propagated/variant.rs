@@ -94,7 +94,8 @@ pub fn wait_of(
 ) -> Option<(At, ExprId)> {
     match when {
         When::Call => Some((at, call)),
-        When::Result => wait_of_result(cx, read, call),
+        When::Result => wait_of_result(cx, read, call)
+            .filter(|&(_, waits)| !read.function.reads_from_terminal(waits)),
         When::Never => None,
     }
 }

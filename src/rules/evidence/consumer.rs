@@ -15,7 +15,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{
     BlockId, Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk,
 };
-use crate::index::{Callee, Def, LocalId};
+use crate::index::{Callee, Def, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::announced;
@@ -92,7 +92,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
 }
 
 /// Whether the channel is made with room for as many values as a loop around the send has turns:
-/// both speak of the same thing.
+/// both speak of the same thing, or its function was told how much room to make.
 fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
     let scene = &groups.scenes[send.scene];
     let heads = loops_around(scene, send.node).into_iter().filter_map(|stmt| {
@@ -109,6 +109,9 @@ fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
         let Node::Expr(make) = op.node else { return false };
         let Some(&capacity) = maker.args(make).get(1) else { return false };
         variables(maker, capacity).into_iter().any(|name| turns.contains(&name))
+            || maker.local(capacity).is_some_and(|local| {
+                matches!(maker.info.local(local).kind, LocalKind::Param(_))
+            })
     })
 }
 
