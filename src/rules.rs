@@ -198,6 +198,8 @@ pub struct PackageCx<'a> {
     pub summaries: &'a Summaries<'a>,
     /// Where to say which code of packages was looked at that this one does not import.
     pub asked: &'a Asked,
+    /// Whether somebody may see what is told with low confidence.
+    pub doubtful: bool,
     /// What its other checks have worked out.
     pub memo: &'a Memo,
     /// The package.

@@ -104,6 +104,7 @@ pub fn chains(snapshot: &Snapshot, catalog: &Catalog) -> Chains {
             versions: versions(snapshot, package),
             summaries: &summaries,
             asked: &asked,
+            doubtful: false,
             memo: &memos[id.0 as usize],
             package: id,
         };

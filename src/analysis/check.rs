@@ -65,6 +65,7 @@ impl Run<'_> {
             .map(|func| func.id)
             .collect();
         let here = self.selections.among(reported.iter().copied());
+        let doubtful = self.wants_doubtful(package);
         let selected = || {
             let chosen = |entry: &&Entry| {
                 here.iter().any(|selection| selection.least_confidence(entry.page.id).is_some())
@@ -76,6 +77,7 @@ impl Run<'_> {
                 versions: versions(self.snapshot, package),
                 summaries: self.summaries,
                 asked: &self.asked[id.0 as usize],
+                doubtful,
                 memo: &self.memos[id.0 as usize],
                 package: id,
             };
@@ -263,9 +265,24 @@ impl Run<'_> {
         };
         let least = registry().iter().filter_map(least).min();
         let least = least.filter(|&least| least <= stuck::EXPLORED)?;
-        // A directive may speak of what is not sure enough to be shown.
+        Some(least == Confidence::Low || self.is_directed(package))
+    }
+
+    /// Whether anything is wanted that is told with low confidence.
+    fn wants_doubtful(&self, package: &Package) -> bool {
+        let here = self.selections.among(self.reported(package));
+        let is_low = |entry: &Entry| {
+            let mut least = here.iter().filter_map(|each| each.least_confidence(entry.page.id));
+            least.any(|least| least == Confidence::Low)
+        };
+        registry().iter().any(is_low) || self.is_directed(package)
+    }
+
+    /// Whether directives stand in the files that are reported: one may speak of what is not sure enough to
+    /// be shown.
+    fn is_directed(&self, package: &Package) -> bool {
         let is_directed = |file: FileId| *self.facts.directives(file) != Directives::default();
-        Some(least == Confidence::Low || self.reported(package).any(is_directed))
+        self.reported(package).any(is_directed)
     }
 
     /// What is found by exploring the roots in the files that are reported.
@@ -336,7 +353,8 @@ fn is_of_same(one: &Finding, other: &Finding) -> bool {
         let mut labels = finding.labels.iter().filter(|label| label.role == Role::Made);
         labels.next().map(|label| label.location)
     };
-    one.primary == other.primary && made(one).zip(made(other)).is_none_or(|(one, other)| one == other)
+    one.primary == other.primary
+        && made(one).zip(made(other)).is_none_or(|(one, other)| one == other)
 }
 
 fn is_stuck(label: &Label) -> bool {

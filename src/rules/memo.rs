@@ -2,6 +2,7 @@
 //!
 //! It changes no answer: each of these is a function of the package alone.
 
+use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,7 +11,7 @@ use crate::flow::meter;
 use crate::index::FuncId;
 use crate::project::PackageId;
 use crate::rules::evidence::{Channels, Locks};
-use crate::rules::{chain, locked};
+use crate::rules::{chain, locked, recurrence};
 use crate::syntax::{ExprId, Node, Parents, Symbol};
 
 /// The nodes of a declaration in order of source, and what stands around each.
@@ -42,6 +43,7 @@ pub struct Memo {
     chains: Mutex<FxHashMap<FuncId, chain::WithFacts>>,
     uses: Mutex<OfPackages<Uses>>,
     kept: Mutex<OfPackages<Kept>>,
+    users: Mutex<FxHashMap<FuncId, Arc<recurrence::Users>>>,
     given_nothing: Mutex<FxHashSet<FuncId>>,
     handing_on_nothing: Mutex<FxHashSet<(FuncId, u32)>>,
 }
@@ -75,6 +77,15 @@ impl Memo {
     /// What is kept under which names in this package or another.
     pub(super) fn kept(&self, package: PackageId, make: impl FnOnce() -> Kept) -> Arc<Kept> {
         once_for(&self.kept, package, make)
+    }
+
+    /// Who uses a function, in this package and in those that import it.
+    pub(super) fn users(
+        &self,
+        func: FuncId,
+        make: impl FnOnce() -> recurrence::Users,
+    ) -> Arc<recurrence::Users> {
+        once_for(&self.users, func, make)
     }
 
     /// Whether it is known that no call of a function gives a thing that has to be ended, in any version
@@ -121,22 +132,23 @@ impl Memo {
         locked(&self.chains).clear();
         locked(&self.uses).clear();
         locked(&self.kept).clear();
+        locked(&self.users).clear();
         locked(&self.given_nothing).clear();
         locked(&self.handing_on_nothing).clear();
     }
 }
 
-/// What is known of a package, or is made now.
-fn once_for<T>(
-    known: &Mutex<OfPackages<T>>,
-    package: PackageId,
+/// What is known of a package or function, or is made now.
+fn once_for<K: Eq + Hash + Copy, T>(
+    known: &Mutex<FxHashMap<K, Arc<T>>>,
+    of: K,
     make: impl FnOnce() -> T,
 ) -> Arc<T> {
-    if let Some(known) = locked(known).get(&package) {
+    if let Some(known) = locked(known).get(&of) {
         return Arc::clone(known);
     }
     let made = Arc::new(meter::apart(make));
-    locked(known).insert(package, Arc::clone(&made));
+    locked(known).insert(of, Arc::clone(&made));
     made
 }
 

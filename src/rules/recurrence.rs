@@ -7,6 +7,7 @@
 
 use std::cell::LazyCell;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -60,12 +61,12 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
             unknown = true;
             continue;
         }
-        let uses = uses(cx, declared);
-        unknown |= uses.unknown || strict && uses.kept_by_program;
-        if uses.by_command {
+        let users = users(cx, declared);
+        unknown |= users.unknown || strict && users.kept_by_program;
+        if users.by_command {
             begun.insert(func);
         }
-        for Call { caller, call, by_command } in uses.calls {
+        for &Call { caller, call, by_command } in &users.calls {
             if let Some(location) = repeats(cx, caller, &parents_in(cx, caller), Node::Expr(call)) {
                 return Runs::Again(location, "each turn of this loop comes here");
             }
@@ -125,7 +126,7 @@ fn is_of_request(cx: &PackageCx<'_>, ty: &Type) -> bool {
 
 /// Who uses a function.
 #[derive(Default)]
-struct Uses {
+pub struct Users {
     calls: Vec<Call>,
     /// Whether it is a command's function, or a variable with a command calls it.
     by_command: bool,
@@ -135,7 +136,7 @@ struct Uses {
     unknown: bool,
 }
 
-impl Uses {
+impl Users {
     /// It is named where it is not called, by a command or by who is not known.
     fn named(&mut self, by_command: bool) {
         match by_command {
@@ -154,12 +155,16 @@ struct Call {
 
 /// The calls of a function in its package and in those of the run that import it, tests left out.
 pub fn calls(cx: &PackageCx<'_>, func: &Func) -> Vec<(FuncId, ExprId)> {
-    uses(cx, func).calls.into_iter().map(|Call { caller, call, .. }| (caller, call)).collect()
+    users(cx, func).calls.iter().map(|Call { caller, call, .. }| (*caller, *call)).collect()
 }
 
 /// Who uses a function, in its package and in those of the run that import it.
-fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
-    let mut uses = Uses::default();
+fn users(cx: &PackageCx<'_>, func: &Func) -> Arc<Users> {
+    cx.memo.users(func.id, || find_users(cx, func))
+}
+
+fn find_users(cx: &PackageCx<'_>, func: &Func) -> Users {
+    let mut users = Users::default();
     let name = func.name.as_str();
     let own = func.id.package;
     for package in cx.packages_with(func.name) {
@@ -177,15 +182,15 @@ fn uses(cx: &PackageCx<'_>, func: &Func) -> Uses {
             if serves_tests(cx.index, caller.id) || !holds(text, name.as_bytes()) {
                 continue;
             }
-            find_uses(cx, func, caller, &mut uses);
+            find_uses(cx, func, caller, &mut users);
         }
-        find_in_variables(cx, package, func, &mut uses);
+        find_in_variables(cx, package, func, &mut users);
     }
-    uses
+    users
 }
 
 /// Where the initial values of a package's variables name a function.
-fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, uses: &mut Uses) {
+fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, users: &mut Users) {
     let of_package = cx.index.package(package);
     for (spec, number) in of_package.specs.iter().zip(0..) {
         if !of_package.may_name(spec.file, spec.decl, func.name) {
@@ -203,7 +208,7 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, uses: 
             if cx.index.func_named(&info, expr) != Some(func.id) {
                 continue;
             }
-            uses.named(is_of_command(cx, &info, file, &parents, node));
+            users.named(is_of_command(cx, &info, file, &parents, node));
         }
     }
 }
@@ -217,7 +222,7 @@ fn holds(text: &[u8], name: &[u8]) -> bool {
     !name.is_empty() && memchr::memmem::find(text, name).is_some()
 }
 
-fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
+fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) {
     let file: &File = cx.index.file_of(caller.id);
     let info = cx.index.body(caller.id);
     let parents = LazyCell::new(|| file.parents(Node::Decl(caller.decl)));
@@ -235,7 +240,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
                             && may_run(cx.index, func, &selection.owner)
                     }
                     Callee::Unknown { name } => {
-                        uses.unknown |= *name == Some(func.name);
+                        users.unknown |= *name == Some(func.name);
                         false
                     }
                     _ => false,
@@ -245,9 +250,9 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
                     let of_program = cx.index.package(caller.id.package).name.as_str() == "main";
                     let by_command = is_of_command(node);
                     let is_kept = !by_command && is_kept_for_later(file, &parents, node);
-                    uses.kept_by_program |= is_kept && of_program;
-                    uses.unknown |= is_kept && !of_program;
-                    uses.calls.push(Call { caller: caller.id, call: expr, by_command });
+                    users.kept_by_program |= is_kept && of_program;
+                    users.unknown |= is_kept && !of_program;
+                    users.calls.push(Call { caller: caller.id, call: expr, by_command });
                 }
             }
             ExprKind::Ident(name) | ExprKind::Selector { name: Ident { name, .. }, .. }
@@ -255,7 +260,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, uses: &mut Uses) {
                     && !callees.contains(&expr)
                     && cx.index.func_named(&info, expr) == Some(func.id) =>
             {
-                uses.named(is_of_command(node));
+                users.named(is_of_command(node));
             }
             _ => {}
         }

@@ -291,7 +291,8 @@ impl Finder<'_, '_> {
                 let waits = |fact: &&Blocking| fact.when == When::Call && fact.only_with.is_none();
                 if let Some(blocking) = blocking.filter(waits) {
                     let (cancel, timed) = self.library(at, call, blocking);
-                    let is_users = blocking.wait == catalog::Wait::Exec && function.reads_from_terminal(call);
+                    let is_users =
+                        blocking.wait == catalog::Wait::Exec && function.reads_from_terminal(call);
                     let cancel = if is_users { Cancel::Unknown } else { cancel };
                     found.push((at, self.wait(span, What::Library(blocking.wait), cancel, timed)));
                 } else if let Callee::Func(func) = callee

@@ -109,9 +109,9 @@ fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
         let Node::Expr(make) = op.node else { return false };
         let Some(&capacity) = maker.args(make).get(1) else { return false };
         variables(maker, capacity).into_iter().any(|name| turns.contains(&name))
-            || maker.local(capacity).is_some_and(|local| {
-                matches!(maker.info.local(local).kind, LocalKind::Param(_))
-            })
+            || maker
+                .local(capacity)
+                .is_some_and(|local| matches!(maker.info.local(local).kind, LocalKind::Param(_)))
     })
 }
 

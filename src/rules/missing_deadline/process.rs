@@ -78,6 +78,8 @@ fn tell(cx: &FunctionCx<'_>, read: &Read<'_>, wait: &Waiting<'_>) -> Option<Find
     });
     let (confidence, location, message) = match bounded {
         Some(location) => (Confidence::Medium, location, "here it gets a bound on the time"),
+        // Of what runs again it is told with low confidence alone.
+        None if !cx.package.doubtful => return None,
         None => match recurrence::runs(&cx.package, cx.func) {
             Runs::Again(location, message) => (Confidence::Low, location, message),
             Runs::Once | Runs::Unknown => return None,

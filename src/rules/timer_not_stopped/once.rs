@@ -21,7 +21,7 @@ pub(super) fn is(function: &Function<'_>, held: &Held<'_>) -> bool {
     });
     let mut received = clauses.filter_map(|clause| Some((clause, channel(function, clause)?)));
     received.any(|(clause, local)| {
-        function.definitions_of(local).any(|definition| gives_up(function, clause, definition))
+        function.definitions_of(local).any(|definition| gives_up(function, held, clause, definition))
             || function
                 .only_definition_of(local)
                 .is_some_and(|definition| is_for_one(function, definition))
@@ -37,11 +37,19 @@ fn channel(function: &Function<'_>, clause: &CommClause) -> Option<LocalId> {
     }
 }
 
-/// Whether an assignment in the arm makes its channel nil.
-fn gives_up(function: &Function<'_>, clause: &CommClause, definition: &Definition) -> bool {
-    let (Source::Expr(value), Some(_)) = (definition.source, definition.at) else { return false };
+/// Whether an assignment in the arm makes its channel nil, on each way that makes the timer.
+fn gives_up(
+    function: &Function<'_>,
+    held: &Held<'_>,
+    clause: &CommClause,
+    definition: &Definition,
+) -> bool {
+    let (Source::Expr(value), Some(at)) = (definition.source, definition.at) else { return false };
     let value = function.file.unparen(value);
-    matches!(function.info.resolve(value), Def::Nil)
+    let cfg = &function.body(at.body).cfg;
+    at.body == held.at.body
+        && (cfg.dominates(at.step, held.at.step) || cfg.dominates(held.at.step, at.step))
+        && matches!(function.info.resolve(value), Def::Nil)
         && clause.span.contains(function.file.expr(value).span)
 }
 
