@@ -2072,3 +2072,63 @@ fn a_limiter_that_refuses() {
     check("Refusing", &[]);
     check("Waiting", &["m.go:14 context-not-propagated medium"]);
 }
+
+/// A group's first error ends its context: where no goroutine gives one, nothing is lost with the context.
+#[test]
+fn a_group_that_cannot_fail() {
+    let source = |given: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\n\t\"golang.org/x/sync/errgroup\"\n)\n\n\
+             func ask(ctx context.Context, url string) error {{\n\
+             \treq, err := http.NewRequestWithContext(ctx, \"HEAD\", url, nil)\n\tif err != nil {{\n\t\treturn err\n\t}}\n\
+             \t_, err = http.DefaultClient.Do(req)\n\treturn err\n}}\n\n\
+             func All(ctx context.Context, urls []string) error {{\n\teg, _ := errgroup.WithContext(ctx)\n\
+             \tfor _, url := range urls {{\n\t\teg.Go(func() error {{\n\t\t\tif err := ask(ctx, url); err != nil {{\n\
+             \t\t\t\treturn {given}\n\t\t\t}}\n\t\t\treturn nil\n\t\t}})\n\t}}\n\treturn eg.Wait()\n}}\n"
+        )
+    };
+    let mod_file = "module m\n\ngo 1.24\n\nrequire golang.org/x/sync v0.10.0\n";
+    let check = |given: &str, told: &[&str]| {
+        check(&[("go.mod", mod_file), ("m.go", &source(given))], told);
+    };
+    check("err", &["m.go:20 context-not-propagated medium"]);
+    check("nil", &[]);
+}
+
+/// Whoever sits at the terminal ends a process that reads from it.
+#[test]
+fn a_process_at_the_terminal() {
+    let source = |stdin: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"os\"\n\t\"os/exec\"\n\t\"strings\"\n)\n\n\
+             var in, _ = strings.NewReader(\"\"), os.Stdin\n\n\
+             func Edit(ctx context.Context, name string) error {{\n\tcmd := exec.Command(name)\n\
+             \tcmd.Stdin = {stdin}\n\tif err := cmd.Run(); err != nil {{\n\t\treturn err\n\t}}\n\
+             \treturn ctx.Err()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("in"))], &["m.go:13 context-not-propagated high"]);
+    check(&[("m.go", &source("os.Stdin"))], &[]);
+}
+
+/// An answer that another call has left in the channel is there when the request fails.
+#[test]
+fn an_answer_that_was_given_before() {
+    let source = |before: &str| {
+        format!(
+            "package m\n\nimport \"net\"\n\ntype server struct{{ near, far chan net.Listener }}\n\n\
+             func (s *server) bindNear() error {{\n\tl, err := net.Listen(\"unix\", \"s\")\n\
+             \tif err != nil {{\n\t\treturn err\n\t}}\n\ts.near <- l\n\treturn nil\n}}\n\n\
+             func (s *server) bindFar() error {{\n\tl, err := net.Listen(\"tcp\", \":0\")\n\
+             \tif err != nil {{\n\t\treturn err\n\t}}\n\ts.far <- l\n\treturn nil\n}}\n\n\
+             func New(again func(*server)) (*server, error) {{\n\
+             \ts := &server{{near: make(chan net.Listener, 1), far: make(chan net.Listener, 1)}}\n\
+             \t{before}\n\tif err := s.bindFar(); err != nil {{\n\
+             \t\tl := <-s.near\n\t\tl.Close()\n\t\treturn nil, err\n\t}}\n\treturn s, nil\n}}\n\n\
+             func (s *server) Rebind() error {{\n\treturn s.bindNear()\n}}\n"
+        )
+    };
+    let before = "if err := s.bindNear(); err != nil {\n\t\treturn nil, err\n\t}";
+    check(&[("m.go", &source(before))], &[]);
+    check(&[("m.go", &source("again(s)"))], &["m.go:29 receive-without-sender medium"]);
+}

@@ -21,7 +21,9 @@ pub(super) fn is(function: &Function<'_>, held: &Held<'_>) -> bool {
     });
     let mut received = clauses.filter_map(|clause| Some((clause, channel(function, clause)?)));
     received.any(|(clause, local)| {
-        function.definitions_of(local).any(|definition| gives_up(function, held, clause, definition))
+        function
+            .definitions_of(local)
+            .any(|definition| gives_up(function, held, clause, definition))
             || function
                 .only_definition_of(local)
                 .is_some_and(|definition| is_for_one(function, definition))
