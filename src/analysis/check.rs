@@ -146,7 +146,7 @@ impl Run<'_> {
                             // What the text shows is told better than what was explored, and is
                             // as sure as the surer of the two; but who waits for what was left
                             // behind is known by exploring.
-                            Some(&at) if everywhere => {
+                            Some(&at) if everywhere && is_told(&found[at].1, &finding) => {
                                 let told: &mut Finding = &mut found[at].1;
                                 told.confidence = told.confidence.max(finding.confidence);
                                 if !told.labels.iter().any(is_stuck) {
@@ -155,7 +155,7 @@ impl Run<'_> {
                                 continue;
                             }
                             // Two kinds of evidence for one thing: one of them is enough.
-                            Some(&at) if is_of_same(&found[at].1, &finding) => {
+                            Some(&at) if !everywhere && is_of_same(&found[at].1, &finding) => {
                                 let told: &mut Finding = &mut found[at].1;
                                 if told.confidence < finding.confidence {
                                     *told = finding;
@@ -347,14 +347,19 @@ impl Run<'_> {
     }
 }
 
-/// Whether two findings of one rule stand at one place, and do not speak of things that were made at two.
+/// Whether what was explored is told already: at the same place, or at one that begins with it and of another
+/// thing at fault. What has one defect is [merged](super::merge) later.
+fn is_told(told: &Finding, explored: &Finding) -> bool {
+    told.primary == explored.primary || told.defect != explored.defect
+}
+
+/// Whether two findings of one rule stand at one place, and speak of what is made at one place.
 fn is_of_same(one: &Finding, other: &Finding) -> bool {
     let made = |finding: &Finding| {
         let mut labels = finding.labels.iter().filter(|label| label.role == Role::Made);
         labels.next().map(|label| label.location)
     };
-    one.primary == other.primary
-        && made(one).zip(made(other)).is_none_or(|(one, other)| one == other)
+    one.primary == other.primary && made(one).is_some_and(|place| made(other) == Some(place))
 }
 
 fn is_stuck(label: &Label) -> bool {
