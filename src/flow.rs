@@ -156,8 +156,6 @@ pub struct Ends<'a> {
     pub calls: &'a dyn Fn(ExprId) -> CallEnd,
     /// Whether a `range` over this never comes to its end by itself, since nobody closes it.
     pub endless: &'a dyn Fn(ExprId) -> bool,
-    /// Whether a condition always holds, or never.
-    pub decided: &'a dyn Fn(ExprId) -> Option<bool>,
 }
 
 /// The graph of one function body. Every block is reachable from the first, which is the entry.
@@ -185,7 +183,7 @@ struct Block {
 
 impl Cfg {
     /// The graph of `body`, the block of a declared function or of a function literal. `ends`
-    /// is asked of each call, `range` and condition of the body (not of nested literals).
+    /// is asked of each call and `range` of the body (not of nested literals).
     pub fn new(file: &File, body: StmtId, ends: Ends<'_>) -> Cfg {
         layout::layout(build::build(file, body, ends))
     }

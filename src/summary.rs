@@ -74,8 +74,6 @@ pub use waits::{Cancel, Hop, Wait, What};
 pub struct Summary {
     /// Whether a call of it comes back.
     pub ending: CallEnd,
-    /// Whether its last result is an error, and that is always nil.
-    pub never_fails: bool,
     /// What it does to its receiver, its parameters and variables of package level, sorted.
     pub deeds: Vec<Deed>,
     /// What a call of it may wait for, the first ones in the text.
@@ -143,8 +141,8 @@ pub struct Read<'a> {
     pub summary: Arc<Summary>,
     bodies: Vec<BodyEffects>,
     waits: Vec<Vec<(At, Wait)>>,
-    /// What its graphs depend on.
-    ends: Arc<components::Answers>,
+    /// The calls of which it was asked whether they come back, and the answers.
+    ends: Arc<[(ExprId, CallEnd)]>,
 }
 
 impl<'a> Summaries<'a> {

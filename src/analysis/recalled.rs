@@ -269,9 +269,8 @@ impl Out<'_, '_> {
     }
 
     fn summary(&mut self, summary: &Summary) -> Option<()> {
-        let Summary { ending, never_fails, deeds, waits, results, contexts } = summary;
+        let Summary { ending, deeds, waits, results, contexts } = summary;
         self.writer.byte(place(&ENDS, ending));
-        self.writer.byte(u8::from(*never_fails));
         self.list(deeds, Out::deed)?;
         self.list(waits, Out::wait)?;
         self.list(results, |out, origins| out.list(origins, Out::origin))?;
@@ -453,7 +452,6 @@ impl In<'_, '_> {
 
     fn summary(&mut self) -> Option<Summary> {
         let ending = of_place(&ENDS, self.reader.byte()?)?;
-        let never_fails = self.reader.byte()? != 0;
         let mut deeds = self.list(In::deed)?;
         // The order of variables of package level is that of numbers of this run.
         let is_global = |deed: &Deed| matches!(deed.place.root, Root::Global(_));
@@ -466,7 +464,6 @@ impl In<'_, '_> {
         }
         Some(Summary {
             ending,
-            never_fails,
             deeds,
             waits: self.list(In::wait)?,
             results: self.list(|input| input.list(In::origin))?,

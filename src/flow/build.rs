@@ -114,13 +114,8 @@ impl Builder<'_> {
             Task::Cond(expr, yes, no) => self.cond(expr, yes, no),
             Task::Branch(expr, yes, no) => {
                 self.step(Step::Eval(expr));
-                let decided = (self.ends.decided)(expr);
-                if decided != Some(false) {
-                    self.edge(yes, EdgeKind::True(expr));
-                }
-                if decided != Some(true) {
-                    self.edge(no, EdgeKind::False(expr));
-                }
+                self.edge(yes, EdgeKind::True(expr));
+                self.edge(no, EdgeKind::False(expr));
                 self.current = self.block();
             }
             Task::Step(step) => self.step(step),

@@ -16,14 +16,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::{Ends, NoReturn, Versions};
 use crate::flow::{self, CallEnd, Exit, Step};
-use crate::index::{BodyInfo, Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::index::{BodyInfo, Builtin, Callee, FuncId, LocalKind};
 use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::effects::{self, Surroundings};
-use crate::summary::function::{At, BodyId, Function};
+use crate::summary::function::{BodyId, Function};
 use crate::summary::place::{Place, Root};
-use crate::summary::reaching::{Definition, Source};
 use crate::summary::{Known, Read, Summaries, Summary, bound, calls, results, waits};
-use crate::syntax::{BinaryOp, Body, DeclKind, ExprId, ExprKind, File, Node, StmtId, StmtKind};
+use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, Node, StmtId};
 
 /// How many functions a component has at most of which each is read with what it learns from the
 /// others.
@@ -283,37 +282,21 @@ pub(super) fn read<'a>(
             })
             .unwrap_or(CallEnd::Returns),
     };
-    let fails = |call: ExprId| match info.callee(call) {
-        Callee::Func(callee) => !known(*callee).is_some_and(|summary| summary.never_fails),
-        _ => true,
-    };
-    // The graphs depend on nothing else.
-    let unchanged =
-        |read: &Read<'_>| read.ends.iter().all(|&(call, was)| (end(call), fails(call)) == was);
+    // The graphs depend on nothing but which calls come back.
+    let unchanged = |read: &Read<'_>| read.ends.iter().all(|&(call, was)| end(call) == was);
     let (function, ends) = match before.filter(|read| unchanged(read)) {
         Some(read) => (Arc::clone(&read.function), Arc::clone(&read.ends)),
         None => {
             let asked = RefCell::new(Vec::new());
             let calls = |call| {
                 let end = end(call);
-                asked.borrow_mut().push((call, (end, fails(call))));
+                asked.borrow_mut().push((call, end));
                 end
             };
             let file = summaries.index.file_of(func);
             let endless = |subject| ticks(file, &info, subject);
-            let open = |decided: &FxHashMap<ExprId, bool>| {
-                asked.borrow_mut().clear();
-                let decided = |condition: ExprId| decided.get(&condition).copied();
-                let ends = flow::Ends { calls: &calls, endless: &endless, decided: &decided };
-                Function::open(summaries.index, func, ends)
-            };
-            let mut function = open(&FxHashMap::default())?;
-            if asked.borrow().iter().any(|&(_, (_, fails))| !fails) {
-                let decided = decided(&function, &fails);
-                if !decided.is_empty() {
-                    function = open(&decided)?;
-                }
-            }
+            let ends = flow::Ends { calls: &calls, endless: &endless };
+            let function = Function::open(summaries.index, func, ends)?;
             (Arc::new(function), asked.into_inner().into())
         }
     };
@@ -329,90 +312,12 @@ pub(super) fn read<'a>(
     }
     let summary = Summary {
         ending: ending(&function),
-        never_fails: never_fails(&function, &fails),
         deeds,
         waits: waits::summarise(&waits[BodyId::OWN.0 as usize]),
         results: results::origins(&function, &around),
         contexts: results::contexts(&function, &around),
     };
     Some(Arc::new(Read { function, summary: Arc::new(summary), bodies, waits, ends }))
-}
-
-/// What the graphs of a function depend on: its calls, whether they come back, and whether they may fail.
-pub(super) type Answers = [(ExprId, (CallEnd, bool))];
-
-/// The conditions `err != nil` and `err == nil` on errors of calls that never fail, and whether they hold.
-fn decided(function: &Function<'_>, fails: &dyn Fn(ExprId) -> bool) -> FxHashMap<ExprId, bool> {
-    let file = function.file;
-    let mut decided = FxHashMap::default();
-    for body in function.bodies() {
-        let cfg = &function.body(body).cfg;
-        for step in cfg.steps() {
-            let Step::Eval(condition) = cfg.step(step) else { continue };
-            let ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } =
-                file.expr(condition).kind
-            else {
-                continue;
-            };
-            let is_nil = matches!(function.info.resolve(file.unparen(right)), Def::Nil);
-            let Some(error) = function.variable(left).filter(|_| is_nil) else { continue };
-            if !function.info.local(error).ty.is_error() {
-                continue;
-            }
-            let (set, all) = function.reaching(error, At { body, step });
-            let is_given = |definition: &&Definition| match definition.source {
-                Source::Expr(call) => is_call(file, call) && !fails(file.unparen(call)),
-                Source::Result(call, index) => {
-                    let last = match function.info.type_of(call) {
-                        Type::Tuple(types) => types.len() as u32 - 1,
-                        _ => 0,
-                    };
-                    index == last && !fails(call)
-                }
-                _ => false,
-            };
-            if all && !set.is_empty() && set.iter().all(is_given) {
-                decided.insert(condition, op == BinaryOp::Eq);
-            }
-        }
-    }
-    decided
-}
-
-fn is_call(file: &File, expr: ExprId) -> bool {
-    matches!(file.expr(file.unparen(expr)).kind, ExprKind::Call { .. })
-}
-
-/// Whether a function whose last result is an error returns nil for it, or what a call gives that never
-/// fails, wherever it returns.
-fn never_fails(function: &Function<'_>, fails: &dyn Fn(ExprId) -> bool) -> bool {
-    let (file, info) = (function.file, &function.info);
-    let Type::Func(signature) = function.index.func_type(function.id) else { return false };
-    let locals = (0..).map(LocalId).zip(info.locals());
-    let mut results = locals.filter(|(_, local)| matches!(local.kind, LocalKind::Result(_)));
-    // By name a result gets other values than those that are returned.
-    let is_assigned = results.any(|(result, _)| {
-        function.definitions_of(result).any(|definition| definition.at.is_some())
-    });
-    if is_assigned || !signature.results.last().is_some_and(Type::is_error) {
-        return false;
-    }
-    let cfg = &function.body(BodyId::OWN).cfg;
-    let mut returns = cfg.exits().filter_map(|(_, exit)| match exit {
-        Exit::Return(stmt) => Some(Some(stmt)),
-        Exit::Panic(_) | Exit::Never(_) => None,
-        Exit::End | Exit::Unknown => Some(None),
-    });
-    let is_well = |returned: Option<StmtId>| {
-        let Some(StmtKind::Return(values)) = returned.map(|stmt| &file.stmt(stmt).kind) else {
-            return false;
-        };
-        values.last().is_some_and(|&error| {
-            matches!(info.resolve(file.unparen(error)), Def::Nil)
-                || is_call(file, error) && !fails(file.unparen(error))
-        })
-    };
-    returns.next().is_some_and(is_well) && returns.all(is_well)
 }
 
 /// Whether a channel is that of a timer or ticker, which nobody can close.

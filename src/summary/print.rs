@@ -20,9 +20,6 @@ impl Summary {
             CallEnd::Panics => lines.push("always panics".into()),
             CallEnd::Never => lines.push("never returns".into()),
         }
-        if self.never_fails {
-            lines.push("never fails".into());
-        }
         for deed in &self.deeds {
             let mode = match deed.mode {
                 Mode::Now => "",

@@ -13,7 +13,7 @@ fn graph(file: &File) -> Cfg {
     let Body::Parsed(body) = file.body(func) else { panic!("the function has a body") };
     let calls = |call| call_end(file, call);
     let endless = |subject| &*file.source.text(file.expr(subject).span) == "ticker.C";
-    Cfg::new(file, body, Ends { calls: &calls, endless: &endless, decided: &|_| None })
+    Cfg::new(file, body, Ends { calls: &calls, endless: &endless })
 }
 
 /// What the tests' calls do, by the names of their callees.
