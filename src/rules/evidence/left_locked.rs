@@ -235,8 +235,8 @@ fn check_lock<'a>(
     (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
 }
 
-/// Whether the caller, or who receives what was sent, may have the lock after a `return`, and give it back by another function of the package,
-/// which does that without having taken it: who returns an error hands nothing over, nor does who says nothing
+/// Whether the caller, or who receives what was sent, may have the lock after a `return`, and give it back
+/// by another function of the package, which does that without having taken it: who returns an error hands nothing over, nor does who says nothing
 /// of how it went but returns something else.
 fn is_handed_over(
     scene: &Scene<'_>,
