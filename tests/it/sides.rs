@@ -2132,3 +2132,64 @@ fn an_answer_that_was_given_before() {
     check(&[("m.go", &source(before))], &[]);
     check(&[("m.go", &source("again(s)"))], &["m.go:29 receive-without-sender medium"]);
 }
+
+/// A context has an end where a helper with a goroutine of its own may end it, or a timer does.
+#[test]
+fn a_context_that_something_else_ends() {
+    let source = |derived: &str, rest: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\n\
+             type Client interface {{\n\tVersion(ctx context.Context, name string) (string, error)\n\
+             \tStats(ctx context.Context, name string) (string, error)\n}}\n\n\
+             type service struct {{\n\tclient  Client\n\tstopped chan bool\n}}\n\n\
+             func (s *service) version(ctx context.Context, name string) (string, error) {{\n\
+             \tctx, cancel := context.WithTimeout(ctx, time.Second)\n\tdefer cancel()\n\
+             \treturn s.client.Version(ctx, name)\n}}\n\n\
+             func (s *service) stats(ctx context.Context, name string) (string, error) {{\n\
+             \tctx, cancel := {derived}\n\tdefer cancel()\n\t{rest}\n\treturn s.client.Stats(ctx, name)\n}}\n\n\
+             func (s *service) plain(ctx context.Context) (context.Context, context.CancelFunc) {{\n\
+             \treturn context.WithCancel(ctx)\n}}\n\n\
+             func (s *service) ended(ctx context.Context) (context.Context, context.CancelFunc) {{\n\
+             \tctx, cancel := context.WithCancel(ctx)\n\tgo func() {{\n\t\tselect {{\n\t\tcase <-ctx.Done():\n\
+             \t\tcase <-s.stopped:\n\t\t\tcancel()\n\t\t}}\n\t}}()\n\treturn ctx, cancel\n}}\n"
+        )
+    };
+    let told = ["m.go:25 missing-deadline medium"];
+    check(&[("m.go", &source("s.plain(ctx)", ""))], &told);
+    check(&[("m.go", &source("s.ended(ctx)", ""))], &[]);
+    check(&[("m.go", &source("context.WithCancel(ctx)", ""))], &told);
+    let timer = "defer time.AfterFunc(time.Minute, cancel).Stop()";
+    check(&[("m.go", &source("context.WithCancel(ctx)", timer))], &[]);
+}
+
+/// What a value keeps behind an interface, to call the same of it, are others than itself.
+#[test]
+fn a_method_that_runs_others_of_its_kind() {
+    let source = |runner: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n)\n\ntype Job interface{{ Run() }}\n\n\
+             type service struct{{ jobs chan Job }}\n\n\
+             func (s *service) Run() {{\n\tinterrupt := make(chan os.Signal, 1)\n\
+             \tsignal.Notify(interrupt, os.Interrupt)\n\t<-interrupt\n}}\n\n\
+             type other struct{{ jobs chan Job }}\n\n\
+             func (o *{runner}) all() {{\n\tfor job := range o.jobs {{\n\t\tjob.Run()\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("other"))], &["m.go:14 lifecycle-not-ended medium"]);
+    check(&[("m.go", &source("service"))], &[]);
+}
+
+/// Room of a size that a function is told may be enough for all that is sent.
+#[test]
+fn room_that_a_function_is_told_to_make() {
+    let source = |room: &str| {
+        format!(
+            "package m\n\nfunc Run(jobs []int, n int, do func(int) error) {{\n\tqueue := make(chan int, {room})\n\
+             \tgo consume(queue, do)\n\tfor _, job := range jobs {{\n\t\tqueue <- job\n\t}}\n\tclose(queue)\n}}\n\n\
+             func consume(queue chan int, do func(int) error) {{\n\tfor job := range queue {{\n\
+             \t\tif err := do(job); err != nil {{\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("8"))], &["m.go:15 send-without-receiver medium"]);
+    check(&[("m.go", &source("n"))], &[]);
+}
