@@ -73,9 +73,9 @@ pub struct Index<'s> {
     /// Where the trees of the files are from.
     trees: &'s dyn Trees,
     packages: Vec<OnceLock<Package>>,
-    /// See [`imports_in_run`](Index::imports_in_run).
     /// The hashes of all words in the texts of each package of the run.
     words: Vec<OnceLock<FxHashSet<u64>>>,
+    /// See [`imports_in_run`](Index::imports_in_run).
     in_run: Vec<OnceLock<Box<[PackageId]>>>,
     dependencies: store::Dependencies,
     declarations: Option<&'s Declarations>,

@@ -75,9 +75,8 @@ fn is_timed_request(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) 
     let known = facts(cx.catalog(), function.index, function.info.callee(call));
     let blocking = known.in_force::<Blocking>(cx.versions())?;
     let bound = operand(function, call, blocking.timeout.as_ref()?.base)?;
-    if let Def::Local(local) = *function.info.resolve(function.file.unparen(bound))
-        && matches!(function.info.local(local).kind, LocalKind::Param(_))
-    {
+    let kind = function.variable(bound).map(|local| function.info.local(local).kind);
+    if matches!(kind, Some(LocalKind::Param(_))) {
         return None;
     }
     Some(is_timed(cx, function, call, blocking, false))

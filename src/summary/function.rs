@@ -263,7 +263,7 @@ impl<'a> Function<'a> {
     }
 
     /// The local variable that an identifier stands for.
-    pub(super) fn variable(&self, expr: ExprId) -> Option<LocalId> {
+    pub fn variable(&self, expr: ExprId) -> Option<LocalId> {
         let expr = self.file.unparen(expr);
         if !matches!(self.file.expr(expr).kind, ExprKind::Ident(_)) {
             return None;

@@ -319,6 +319,35 @@ fn range_forms() {
 }
 
 #[test]
+fn only_a_break_leaves_a_range_that_nobody_closes() {
+    check(
+        "
+            for range ticker.C {
+                if a() {
+                    break
+                }
+            }
+            b()
+        ",
+        "
+            0:
+              eval ticker.C
+              -> 1
+            1:
+              next ticker.C
+              more -> 2
+            2:
+              call a()
+              eval a()
+              true -> 3, false -> 1
+            3:
+              call b()
+              exit end
+        ",
+    );
+}
+
+#[test]
 fn select_evaluates_all_channels_first() {
     check(
         "

@@ -33,10 +33,7 @@ pub(super) fn is(function: &Function<'_>, held: &Held<'_>) -> bool {
 /// The variable of the channel that an arm receives from.
 fn channel(function: &Function<'_>, clause: &CommClause) -> Option<LocalId> {
     let channel = Step::Comm(clause.comm?).received_from(function.file)?;
-    match *function.info.resolve(function.file.unparen(channel)) {
-        Def::Local(local) => Some(local),
-        _ => None,
-    }
+    function.variable(channel)
 }
 
 /// Whether an assignment in the arm makes its channel nil, on each way that makes the timer.
