@@ -140,6 +140,8 @@ pub struct Func {
     pub decl: DeclId,
     /// Its name; may be `_` or `init`. Of a literal the name of the variable.
     pub name: Symbol,
+    /// Whether it is a function literal of a package variable.
+    pub is_literal: bool,
     /// Its receiver.
     pub receiver: Option<Receiver>,
     /// Package, type of the receiver and name.
@@ -324,7 +326,7 @@ impl Package {
             self.declare_spec(kind, file_id, decl, names);
         }
         for (decl, func) in file.initial_literals() {
-            self.add_func(file_id, decl, func.name.name, None);
+            self.add_func(file_id, decl, func.name.name, None, true);
         }
     }
 
@@ -349,7 +351,7 @@ impl Package {
         }
         for group in tree.with_literals() {
             for (decl, func) in group.initial_literals() {
-                self.add_func(file, decl, func.name.name, None);
+                self.add_func(file, decl, func.name.name, None, true);
             }
         }
     }
@@ -369,7 +371,7 @@ impl Package {
         name: Ident,
         receiver: Option<Receiver>,
     ) {
-        let id = self.add_func(file, decl, name.name, receiver);
+        let id = self.add_func(file, decl, name.name, receiver, false);
         // `init` cannot be referred to, and there may be many.
         if receiver.is_none() && name.name.as_str() != "init" {
             self.declare(ObjectKind::Func(id), file, (decl, None, 0), name);
@@ -382,6 +384,7 @@ impl Package {
         decl: DeclId,
         name: Symbol,
         receiver: Option<Receiver>,
+        is_literal: bool,
     ) -> FuncId {
         let id = FuncId { package: self.id, index: self.funcs.len() as u32 };
         self.funcs.push(Func {
@@ -389,6 +392,7 @@ impl Package {
             file,
             decl,
             name,
+            is_literal,
             receiver,
             qualified: QualifiedName {
                 path: self.path,

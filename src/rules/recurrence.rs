@@ -53,7 +53,7 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
         if let Some(location) = serves_requests(cx, declared) {
             return Runs::Again(location, "runs for each request");
         }
-        if is_start(cx.index, declared) {
+        if is_start(cx.index, declared) || declared.is_literal && is_literal_of_command(cx, declared) {
             begun.insert(func);
             continue;
         }
@@ -62,7 +62,7 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
             continue;
         }
         let users = users(cx, declared);
-        unknown |= users.unknown || strict && users.kept_by_program;
+        unknown |= users.is_unknown() || strict && users.kept_by_program;
         if users.by_command {
             begun.insert(func);
         }
@@ -134,9 +134,17 @@ pub struct Users {
     kept_by_program: bool,
     /// Whether somebody may use it who is not listed.
     unknown: bool,
+    /// Whether something that is not known has a method of its name called.
+    called_by_name: bool,
 }
 
 impl Users {
+    /// Whether who is not known may use it. Calls of its name tell that only where no other call is known:
+    /// what has a common name (`Run`) would never be known otherwise.
+    fn is_unknown(&self) -> bool {
+        self.unknown || self.called_by_name && self.calls.is_empty()
+    }
+
     /// It is named where it is not called, by a command or by who is not known.
     fn named(&mut self, by_command: bool) {
         match by_command {
@@ -226,7 +234,9 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
     let file: &File = cx.index.file_of(caller.id);
     let info = cx.index.body(caller.id);
     let parents = LazyCell::new(|| file.parents(Node::Decl(caller.decl)));
-    let is_of_command = |node: Node| is_of_command(cx, &info, file, &parents, node);
+    let in_command = LazyCell::new(|| caller.is_literal && is_literal_of_command(cx, caller));
+    let is_of_command =
+        |node: Node| is_of_command(cx, &info, file, &parents, node) || *in_command;
     let mut callees: FxHashSet<ExprId> = FxHashSet::default();
     for node in file.descendants(Node::Decl(caller.decl)) {
         let Node::Expr(expr) = node else { continue };
@@ -240,7 +250,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
                             && may_run(cx.index, func, &selection.owner)
                     }
                     Callee::Unknown { name } => {
-                        users.unknown |= *name == Some(func.name);
+                        users.called_by_name |= *name == Some(func.name);
                         false
                     }
                     _ => false,
@@ -326,6 +336,26 @@ fn is_of_command(
     false
 }
 
+/// Whether a function literal of a package variable is one that a command has.
+fn is_literal_of_command(cx: &PackageCx<'_>, literal: &Func) -> bool {
+    let package = cx.index.package(literal.id.package);
+    let span = cx.index.file_of(literal.id).decl(literal.decl).span;
+    package.specs.iter().zip(0..).filter(|(spec, _)| spec.file == literal.file).any(|(spec, number)| {
+        let (_, around) = package.text_around(spec.file, spec.decl);
+        if !(around.start <= span.start && span.end <= around.end) {
+            return false;
+        }
+        let file = package.tree(spec.file, spec.decl);
+        let node = file.descendants(Node::Decl(spec.decl)).find(|&node| match node {
+            Node::Expr(expr) => file.expr(expr).span == span,
+            _ => false,
+        });
+        let info = cx.index.spec_body(literal.id.package, number);
+        let parents = file.parents(Node::Decl(spec.decl));
+        node.is_some_and(|node| is_of_command(cx, &info, file, &parents, node))
+    })
+}
+
 /// Whether what a place in a function leaves behind is left once, and ends with the process.
 pub fn is_once(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
     let file: &File = cx.index.file_of(func);
@@ -333,7 +363,9 @@ pub fn is_once(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
     if repeats(cx, func, &parents, node).is_some() {
         return false;
     }
+    let declared = cx.index.func(func);
     is_of_command(cx, &cx.index.body(func), file, &parents, node)
+        || declared.is_literal && is_literal_of_command(cx, declared)
         || !is_kept_for_later(file, &parents, node)
             && matches!(followed(cx, func, true), Runs::Once)
 }

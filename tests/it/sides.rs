@@ -2193,3 +2193,37 @@ fn room_that_a_function_is_told_to_make() {
     check(&[("m.go", &source("8"))], &["m.go:15 send-without-receiver medium"]);
     check(&[("m.go", &source("n"))], &[]);
 }
+
+/// A command runs what its variable's literal calls once, and so does `main`, also where a library has
+/// something that is called by the same name.
+#[test]
+fn what_commands_and_main_call() {
+    let serve = "package serve\n\nimport \"errors\"\n\ntype Server struct{ Port int }\n\n\
+                 func (s *Server) Serve(listen func() error) error {\n\tfailed := make(chan error)\n\
+                 \tgo func() { failed <- listen() }()\n\tif s.Port == 0 {\n\t\treturn errors.New(\"no port\")\n\t}\n\
+                 \treturn <-failed\n}\n";
+    let check = |package: &str, rest: &str, told: &str| {
+        let main = format!(
+            "package {package}\n\nimport (\n\t\"log\"\n\n\t\"example.org/rpc\"\n\
+             \t\"github.com/spf13/cobra\"\n\n\t\"example.com/m/serve\"\n)\n\n\
+             var Other cobra.Command\n\nfunc listen() error {{ return rpc.New().Serve() }}\n\n{rest}\n"
+        );
+        let files = [("serve/serve.go", serve), ("main.go", &main)];
+        check(&files, &[&format!("serve/serve.go:9 send-without-receiver {told}")]);
+    };
+    let call = "(&serve.Server{}).Serve(listen)";
+    let in_main = |body: &str| format!("func main() {{\n\t{body}\n}}");
+    check("main", &in_main(&format!("log.Fatal({call})")), "low");
+    check("main", &in_main(&format!("for {{\n\t\tlog.Print({call})\n\t}}")), "medium");
+    check("main", &in_main(""), "medium");
+    let in_command = |body: &str| {
+        format!(
+            "var Command = &cobra.Command{{\n\tRun: func(cmd *cobra.Command, args []string) {{\n\
+             \t\t{body}\n\t}},\n}}"
+        )
+    };
+    check("cmd", &in_command(&format!("log.Fatal({call})")), "low");
+    check("cmd", &in_command(&format!("for {{\n\t\t\tlog.Print({call})\n\t\t}}")), "medium");
+    let kept = format!("var Kept = func() {{ log.Print({call}) }}");
+    check("cmd", &kept, "medium");
+}
