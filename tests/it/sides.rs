@@ -2227,3 +2227,22 @@ fn what_commands_and_main_call() {
     let kept = format!("var Kept = func() {{ log.Print({call}) }}");
     check("cmd", &kept, "medium");
 }
+
+/// A loop that sets its channel to nil when that is closed leaves when it is nil, and loses nothing.
+#[test]
+fn a_consumer_that_leaves_with_its_channels() {
+    let source = |cond: &str| {
+        format!(
+            "package m\n\nfunc Merge(read func() (int, error)) <-chan int {{\n\
+             \tin := make(chan int)\n\tout := make(chan int)\n\
+             \tgo func() {{\n\t\tdefer close(in)\n\t\tfor {{\n\t\t\tvalue, err := read()\n\
+             \t\t\tif err != nil {{\n\t\t\t\treturn\n\t\t\t}}\n\t\t\tin <- value\n\t\t}}\n\t}}()\n\
+             \tgo func() {{\n\t\tfrom, err := (<-chan int)(in), error(nil)\n\t\tfor {{\n\t\t\tif {cond} {{\n\
+             \t\t\t\tclose(out)\n\t\t\t\treturn\n\t\t\t}}\n\t\t\tvalue, ok := <-from\n\
+             \t\t\tif !ok {{\n\t\t\t\tfrom = nil\n\t\t\t\tcontinue\n\t\t\t}}\n\
+             \t\t\t_, err = read()\n\t\t\tout <- value\n\t\t}}\n\t}}()\n\treturn out\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("from == nil || err != nil"))], &["m.go:13 send-without-receiver medium"]);
+    check(&[("m.go", &source("from == nil"))], &[]);
+}

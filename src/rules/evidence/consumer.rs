@@ -15,7 +15,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{
     BlockId, Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk,
 };
-use crate::index::{Callee, Def, LocalId, LocalKind};
+use crate::index::{Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::announced;
@@ -268,6 +268,7 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Opti
     let conditions = Conditions::new(&read.function, body);
     let (value, more) = bound(scene, op);
     let mut walk = GiveUp {
+        scene,
         read: &read,
         again: &again,
         tainted: tainted(scene, &read, value),
@@ -402,6 +403,7 @@ fn holds_call(scene: &Scene<'_>, value: ExprId) -> bool {
 
 /// Looks for a way out that the channel has no part in.
 struct GiveUp<'g, 'a> {
+    scene: &'g Scene<'a>,
     read: &'g Read<'a>,
     again: &'g [StepId],
     tainted: Vec<LocalId>,
@@ -481,8 +483,15 @@ impl Walk for GiveUp<'_, '_> {
                 let asks = locals_in(function, Node::Expr(asked));
                 let ends = matches!(edge.kind, EdgeKind::False(_))
                     && self.more.is_some_and(|more| asks.contains(&more));
+                // A loop sets its channel to nil when that was closed.
+                let is_nil = || {
+                    self.scene.nil_test(asked).is_some_and(|(local, unequal)| {
+                        unequal == matches!(edge.kind, EdgeKind::False(_))
+                            && matches!(function.info.local(local).ty, Type::Chan(..))
+                    })
+                };
                 let decides = !self.rejoining.contains(&asked);
-                if ends || decides && asks.iter().any(|local| self.tainted.contains(local)) {
+                if ends || is_nil() || decides && asks.iter().any(|local| self.tainted.contains(local)) {
                     return None;
                 }
                 let error = function.file.descendants(Node::Expr(asked)).any(|node| match node {
