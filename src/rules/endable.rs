@@ -8,9 +8,12 @@ use rustc_hash::FxHashSet;
 use crate::catalog::{Base, Context, ContextRole, TypeRole};
 use crate::flow::Step;
 use crate::index::{BodyInfo, Callee, FuncId, Type};
+use crate::rules::recurrence::Runs;
 use crate::rules::scene::serves_tests;
 use crate::rules::{FunctionCx, PackageCx, literals, recurrence};
-use crate::summary::{At, BodyId, ContextRoot, Function, Place, Root, facts, named, operand};
+use crate::summary::{
+    Act, At, BodyId, ContextRoot, Function, Mode, Place, Root, facts, named, operand,
+};
 use crate::syntax::{ExprId, ExprKind, File, StmtKind, Symbol};
 
 /// How many callers are followed to the one that makes the context.
@@ -224,12 +227,31 @@ fn is_made_to_end(
         let known = facts(cx.catalog(), function.index, callee);
         let mut contexts = known.all_in_force::<Context>(cx.versions()).peekable();
         match (contexts.peek(), callee) {
-            (Some(_), _) => contexts.any(|fact| fact.deadline || any && fact.cancel.is_some()),
+            (Some(_), _) => contexts.any(|fact| {
+                let cancel =
+                    || any && fact.cancel.is_some_and(|cancel| ends_before(cx, call, cancel));
+                fact.deadline || cancel()
+            }),
             (None, _) if !any => false,
             (None, &Callee::Func(func)) => gives_ended(cx, func, depth),
             (None, _) => true,
         }
     })
+}
+
+/// Whether the process may go on when a context is cancelled that a call makes, with its cancel function as
+/// this result: not where that happens once, at the end of the process, and nothing is done after it.
+fn ends_before(cx: &FunctionCx<'_>, call: ExprId, cancel: u32) -> bool {
+    let cancel = Place::root(Root::Call(call, cancel));
+    let is_called = || {
+        let read = cx.summaries().read(cx.func);
+        read.is_none_or(|read| {
+            read.effects(BodyId::OWN).effects.iter().any(|effect| {
+                effect.place == cancel && effect.act == Act::Called && effect.mode == Mode::Now
+            })
+        })
+    };
+    !matches!(recurrence::runs(&cx.package, cx.func), Runs::Once) || is_called()
 }
 
 /// Whether a function may give a context that it made to end.

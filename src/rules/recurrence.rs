@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::catalog::TypeRole;
+use crate::catalog::{Callback, Called, TypeRole};
 use crate::index::{Basic, BodyInfo, Callee, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::rules::PackageCx;
 use crate::rules::scene::serves_tests;
 use crate::source::{Location, Span};
+use crate::summary::facts;
 use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtKind};
 
 /// How often a function runs.
@@ -53,7 +54,9 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
         if let Some(location) = serves_requests(cx, declared) {
             return Runs::Again(location, "runs for each request");
         }
-        if is_start(cx.index, declared) || declared.is_literal && is_literal_of_command(cx, declared) {
+        if is_start(cx.index, declared)
+            || declared.is_literal && is_literal_of_command(cx, declared)
+        {
             begun.insert(func);
             continue;
         }
@@ -235,8 +238,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
     let info = cx.index.body(caller.id);
     let parents = LazyCell::new(|| file.parents(Node::Decl(caller.decl)));
     let in_command = LazyCell::new(|| caller.is_literal && is_literal_of_command(cx, caller));
-    let is_of_command =
-        |node: Node| is_of_command(cx, &info, file, &parents, node) || *in_command;
+    let is_of_command = |node: Node| is_of_command(cx, &info, file, &parents, node) || *in_command;
     let mut callees: FxHashSet<ExprId> = FxHashSet::default();
     for node in file.descendants(Node::Decl(caller.decl)) {
         let Node::Expr(expr) = node else { continue };
@@ -259,7 +261,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
                     callees.insert(file.unparen(callee));
                     let of_program = cx.index.package(caller.id.package).name.as_str() == "main";
                     let by_command = is_of_command(node);
-                    let is_kept = !by_command && is_kept_for_later(file, &parents, node);
+                    let is_kept = !by_command && is_kept_for_later(cx, &info, file, &parents, node);
                     users.kept_by_program |= is_kept && of_program;
                     users.unknown |= is_kept && !of_program;
                     users.calls.push(Call { caller: caller.id, call: expr, by_command });
@@ -278,8 +280,21 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
 }
 
 /// Whether something stands in a function literal that is neither called, started nor deferred where it
-/// stands, so that whoever has it may call it at any time.
-fn is_kept_for_later(file: &File, parents: &Parents, node: Node) -> bool {
+/// stands, nor given to what is known to do that, so that whoever has it may call it at any time.
+fn is_kept_for_later(
+    cx: &PackageCx<'_>,
+    info: &BodyInfo,
+    file: &File,
+    parents: &Parents,
+    node: Node,
+) -> bool {
+    let runs_it = |call: ExprId| {
+        let known = facts(cx.catalog, cx.index, info.callee(call));
+        known.all_in_force::<Callback>(cx.versions).any(|fact| match fact.called {
+            Called::Before | Called::Goroutine => true,
+            Called::Once | Called::Later | Called::Request | Called::Cleanup => false,
+        })
+    };
     parents.around(node).any(|around| {
         let Node::Expr(literal) = around else { return false };
         if !matches!(file.expr(literal).kind, ExprKind::FuncLit(_)) {
@@ -287,7 +302,7 @@ fn is_kept_for_later(file: &File, parents: &Parents, node: Node) -> bool {
         }
         match parents.around(around).next() {
             Some(Node::Expr(outer)) => match file.expr(outer).kind {
-                ExprKind::Call { callee, .. } => file.unparen(callee) != literal,
+                ExprKind::Call { callee, .. } => file.unparen(callee) != literal && !runs_it(outer),
                 _ => true,
             },
             _ => true,
@@ -340,20 +355,22 @@ fn is_of_command(
 fn is_literal_of_command(cx: &PackageCx<'_>, literal: &Func) -> bool {
     let package = cx.index.package(literal.id.package);
     let span = cx.index.file_of(literal.id).decl(literal.decl).span;
-    package.specs.iter().zip(0..).filter(|(spec, _)| spec.file == literal.file).any(|(spec, number)| {
-        let (_, around) = package.text_around(spec.file, spec.decl);
-        if !(around.start <= span.start && span.end <= around.end) {
-            return false;
-        }
-        let file = package.tree(spec.file, spec.decl);
-        let node = file.descendants(Node::Decl(spec.decl)).find(|&node| match node {
-            Node::Expr(expr) => file.expr(expr).span == span,
-            _ => false,
-        });
-        let info = cx.index.spec_body(literal.id.package, number);
-        let parents = file.parents(Node::Decl(spec.decl));
-        node.is_some_and(|node| is_of_command(cx, &info, file, &parents, node))
-    })
+    package.specs.iter().zip(0..).filter(|(spec, _)| spec.file == literal.file).any(
+        |(spec, number)| {
+            let (_, around) = package.text_around(spec.file, spec.decl);
+            if !(around.start <= span.start && span.end <= around.end) {
+                return false;
+            }
+            let file = package.tree(spec.file, spec.decl);
+            let node = file.descendants(Node::Decl(spec.decl)).find(|&node| match node {
+                Node::Expr(expr) => file.expr(expr).span == span,
+                _ => false,
+            });
+            let info = cx.index.spec_body(literal.id.package, number);
+            let parents = file.parents(Node::Decl(spec.decl));
+            node.is_some_and(|node| is_of_command(cx, &info, file, &parents, node))
+        },
+    )
 }
 
 /// Whether what a place in a function leaves behind is left once, and ends with the process.
@@ -363,10 +380,10 @@ pub fn is_once(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
     if repeats(cx, func, &parents, node).is_some() {
         return false;
     }
-    let declared = cx.index.func(func);
-    is_of_command(cx, &cx.index.body(func), file, &parents, node)
+    let (declared, info) = (cx.index.func(func), cx.index.body(func));
+    is_of_command(cx, &info, file, &parents, node)
         || declared.is_literal && is_literal_of_command(cx, declared)
-        || !is_kept_for_later(file, &parents, node)
+        || !is_kept_for_later(cx, &info, file, &parents, node)
             && matches!(followed(cx, func, true), Runs::Once)
 }
 

@@ -2205,8 +2205,10 @@ fn what_commands_and_main_call() {
     let check = |package: &str, rest: &str, told: &str| {
         let main = format!(
             "package {package}\n\nimport (\n\t\"log\"\n\n\t\"example.org/rpc\"\n\
-             \t\"github.com/spf13/cobra\"\n\n\t\"example.com/m/serve\"\n)\n\n\
-             var Other cobra.Command\n\nfunc listen() error {{ return rpc.New().Serve() }}\n\n{rest}\n"
+             \t\"github.com/spf13/cobra\"\n\
+             \t\"golang.org/x/sync/errgroup\"\n\n\t\"example.com/m/serve\"\n)\n\n\
+             var (\n\tOther  cobra.Command\n\tGroup  errgroup.Group\n\tkept   []func() error\n)\n\n\
+             func keep(f func() error) {{ kept = append(kept, f) }}\n\nfunc listen() error {{ return rpc.New().Serve() }}\n\n{rest}\n"
         );
         let files = [("serve/serve.go", serve), ("main.go", &main)];
         check(&files, &[&format!("serve/serve.go:9 send-without-receiver {told}")]);
@@ -2214,6 +2216,11 @@ fn what_commands_and_main_call() {
     let call = "(&serve.Server{}).Serve(listen)";
     let in_main = |body: &str| format!("func main() {{\n\t{body}\n}}");
     check("main", &in_main(&format!("log.Fatal({call})")), "low");
+    let grouped = format!(
+        "var group errgroup.Group\n\tgroup.Go(func() error {{ return {call} }})\n\tgroup.Wait()"
+    );
+    check("main", &in_main(&grouped), "low");
+    check("main", &in_main(&grouped.replace("group.Go", "keep")), "medium");
     check("main", &in_main(&format!("for {{\n\t\tlog.Print({call})\n\t}}")), "medium");
     check("main", &in_main(""), "medium");
     let in_command = |body: &str| {
@@ -2243,6 +2250,31 @@ fn a_consumer_that_leaves_with_its_channels() {
              \t\t\t_, err = read()\n\t\t\tout <- value\n\t\t}}\n\t}}()\n\treturn out\n}}\n"
         )
     };
-    check(&[("m.go", &source("from == nil || err != nil"))], &["m.go:13 send-without-receiver medium"]);
+    check(
+        &[("m.go", &source("from == nil || err != nil"))],
+        &["m.go:13 send-without-receiver medium"],
+    );
     check(&[("m.go", &source("from == nil"))], &[]);
+}
+
+/// Who makes a context and cancels it only when its own process ends, ends no wait of anybody.
+#[test]
+fn a_context_that_ends_with_the_process() {
+    let store = "package store\n\nimport (\n\t\"context\"\n\t\"os/exec\"\n)\n\n\
+                 func Save(ctx context.Context, name string) error {\n\
+                 \treturn exec.Command(\"save\", name).Run()\n}\n";
+    let check = |body: &str, told: &[&str]| {
+        let main = format!(
+            "package main\n\nimport (\n\t\"context\"\n\t\"os\"\n\t\"os/signal\"\n\t\"sync\"\n\n\
+             \t\"example.com/m/store\"\n)\n\nfunc main() {{\n\tvar group sync.WaitGroup\n\
+             \tstop := make(chan os.Signal, 1)\n\tsignal.Notify(stop, os.Interrupt)\n\
+             \tctx, cancel := context.WithCancel(context.Background())\n\tgroup.Go(func() {{\n\
+             \t\tfor ctx.Err() == nil {{\n\t\t\tstore.Save(ctx, \"x\")\n\t\t}}\n\t}})\n\t{body}\n}}\n"
+        );
+        check(&[("store/store.go", store), ("main.go", &main)], told);
+    };
+    let always = "store/store.go:9 missing-deadline low";
+    check("defer cancel()\n\t<-stop", &[always]);
+    let waits = "<-stop\n\tcancel()\n\tgroup.Wait()";
+    check(waits, &["store/store.go:9 context-not-propagated low", always]);
 }

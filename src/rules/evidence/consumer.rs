@@ -491,7 +491,10 @@ impl Walk for GiveUp<'_, '_> {
                     })
                 };
                 let decides = !self.rejoining.contains(&asked);
-                if ends || is_nil() || decides && asks.iter().any(|local| self.tainted.contains(local)) {
+                if ends
+                    || is_nil()
+                    || decides && asks.iter().any(|local| self.tainted.contains(local))
+                {
                     return None;
                 }
                 let error = function.file.descendants(Node::Expr(asked)).any(|node| match node {
