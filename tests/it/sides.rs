@@ -161,6 +161,31 @@ fn a_database_that_is_a_part_of_the_process() {
     check(&[("go.mod", &requires(&format!("{peer}{within}"))), ("m.go", source)], &told);
 }
 
+/// The same behind interfaces: one that stands for a `sql.DB` or `sql.Tx`, and one whose methods ask it.
+#[test]
+fn a_database_of_the_process_behind_interfaces() {
+    let store = "package store\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\n\
+                 type Executor interface {\n\tExec(query string) (sql.Result, error)\n\
+                 \tExecContext(ctx context.Context, query string) (sql.Result, error)\n}\n\n\
+                 type Marks interface {\n\tForget() error\n\tForgetContext(ctx context.Context) error\n}\n\n\
+                 type marks struct{ db *sql.DB }\n\n\
+                 func (m *marks) Forget() error { return m.ForgetContext(context.Background()) }\n\n\
+                 func (m *marks) ForgetContext(ctx context.Context) error {\n\
+                 \t_, err := m.db.ExecContext(ctx, \"DELETE FROM marks\")\n\treturn err\n}\n";
+    let user = "package m\n\nimport (\n\t\"context\"\n\n\t\"example.com/m/store\"\n)\n\n\
+                func Forget(ctx context.Context, e store.Executor) error {\n\
+                \t_, err := e.Exec(\"DELETE FROM marks\")\n\treturn err\n}\n\n\
+                func ForgetAll(ctx context.Context, marks store.Marks) error {\n\
+                \treturn marks.Forget()\n}\n";
+    let check = |driver: &str, expected: &[&str]| {
+        let module = format!("module example.com/m\n\ngo 1.26\n\nrequire {driver}\n");
+        check(&[("go.mod", &module), ("store/store.go", store), ("m.go", user)], expected);
+    };
+    let told = ["m.go:10 context-not-propagated medium", "m.go:15 context-not-propagated medium"];
+    check("github.com/lib/pq v1.10.9", &told);
+    check("github.com/mattn/go-sqlite3 v1.14.22", &[]);
+}
+
 #[test]
 fn a_request_in_what_runs_when_it_has_been_answered() {
     let source = |given: &str| {

@@ -1,12 +1,14 @@
 //! Methods that take no context beside one that does: `Get` beside `GetContext`, by what is
 //! declared alone.
 
+use std::cell::LazyCell;
+
 use crate::catalog::{Blocking, NonBlocking, Pure, Wait};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, Signature, Type};
 use crate::rules::context_not_propagated::{evidence, purpose};
-use crate::rules::{FunctionCx, makers};
+use crate::rules::{FunctionCx, bound, makers};
 use crate::summary::{At, BodyId, Function, What, covering, facts};
 use crate::syntax::{ExprId, StmtKind, Symbol};
 
@@ -51,7 +53,9 @@ pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<
             _ => return None,
         };
         let (Type::Func(takes_none), Type::Func(takes_one)) = (&ty, &other) else { return None };
-        if !is_same_under_context(takes_none, takes_one) {
+        if !is_same_under_context(takes_none, takes_one)
+            || asks_database(takes_none) && bound::has_databases_within(cx)
+        {
             return None;
         }
         let confidence = match (body, func) {
@@ -63,13 +67,26 @@ pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<
     })
 }
 
+/// Whether a method gives what `database/sql` does, as those that stand for a `sql.DB` or `sql.Tx`.
+fn asks_database(method: &Signature) -> bool {
+    method.results.iter().any(|result| {
+        let named = result.strip_pointer().named();
+        named.is_some_and(|named| named.qualified().path.as_str() == "database/sql")
+    })
+}
+
 /// Whether the methods that stand for an interface's are in sight, those of what makes the receiver if that
-/// is known, and none of them waits for others than who holds a lock.
+/// is known, and none of them waits for others than who holds a lock or a database of the process.
 fn waits_for_nobody(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
     let Callee::InterfaceMethod(selection) = function.info.callee(call) else { return false };
+    let within = LazyCell::new(|| bound::has_databases_within(cx));
     let waits = |func: FuncId| {
         cx.summaries().of(func).is_none_or(|summary| {
-            summary.waits.iter().any(|wait| !matches!(wait.what, What::Library(Wait::Lock)))
+            summary.waits.iter().any(|wait| match wait.what {
+                What::Library(Wait::Lock) => false,
+                What::Library(Wait::Sql) => !*within,
+                _ => true,
+            })
         })
     };
     let index = cx.index();
