@@ -121,7 +121,7 @@ fn check_made(
 ) -> Option<Finding> {
     let function = &read.function;
     let local = match function.info.resolve(made.cancel) {
-        Def::Blank if is_covered(cx, read, made) => return None,
+        Def::Blank if is_covered(cx, read, made) || is_waited_out(function, made) => return None,
         Def::Blank => {
             let mut finding = thrown(cx, function, made);
             // Who gets a context can only wait for its deadline.
@@ -141,13 +141,9 @@ fn check_made(
         return None;
     }
     let cfg = &function.body(made.at.body).cfg;
-    let parent = function.args(made.call).first().and_then(|&parent| {
-        match function.info.resolve(function.file.unparen(parent)) {
-            Def::Local(parent) => Some(*parent),
-            _ => None,
-        }
-    });
-    let mut walk = Lost { function, body_at: made.at, local, parent, stored: made.stored };
+    let parent = function.args(made.call).first().and_then(|&parent| function.variable(parent));
+    let ended = [parent, function.variable(made.context)];
+    let mut walk = Lost { function, body_at: made.at, local, ended, stored: made.stored };
     let paths = cfg.search(Start::After(made.stored), (), &mut walk);
     let once = is_made_once(function, parents, made);
     let paths: Vec<Path> =
@@ -244,19 +240,25 @@ struct Lost<'f, 'a> {
     function: &'f Function<'a>,
     body_at: At,
     local: LocalId,
-    /// The context that it is derived from, which ends it too.
-    parent: Option<LocalId>,
+    /// The context, and that which it is derived from: where either has ended, nothing is left.
+    ended: [Option<LocalId>; 2],
     stored: StepId,
 }
 
-impl Lost<'_, '_> {
-    /// Whether a step receives from the `Done` of the parent.
-    fn is_end_of_parent(&self, step: Step) -> bool {
-        let function = self.function;
-        let received = step.received_from(function.file);
-        let done = received.and_then(|channel| function.done_of(function.file.unparen(channel)));
-        done.zip(self.parent).is_some_and(|(context, parent)| is_local(function, context, parent))
-    }
+/// Whether a step receives from `Done` of one of these contexts.
+fn is_end_of(function: &Function<'_>, step: Step, contexts: &[Option<LocalId>]) -> bool {
+    let received = step.received_from(function.file);
+    let done = received.and_then(|channel| function.done_of(function.file.unparen(channel)));
+    let of = |context: ExprId| contexts.iter().flatten().any(|&it| is_local(function, context, it));
+    done.is_some_and(of)
+}
+
+/// Whether the function is left only after the context has ended by itself.
+fn is_waited_out(function: &Function<'_>, made: &Made) -> bool {
+    let context = [function.variable(made.context)];
+    let cfg = &function.body(made.at.body).cfg;
+    let ends = |step: StepId| is_end_of(function, cfg.step(step), &context);
+    cfg.escapes(made.stored, &ends).is_empty()
 }
 
 impl Walk for Lost<'_, '_> {
@@ -268,7 +270,7 @@ impl Walk for Lost<'_, '_> {
             return Passing::Found;
         }
         let what = function.step(At { body: self.body_at.body, step });
-        if self.is_end_of_parent(what) {
+        if is_end_of(function, what, &self.ended) {
             return Passing::Drop;
         }
         let mut stored = false;

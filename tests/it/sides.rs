@@ -2303,3 +2303,21 @@ fn a_context_that_ends_with_the_process() {
     let waits = "<-stop\n\tcancel()\n\tgroup.Wait()";
     check(waits, &["store/store.go:9 context-not-propagated low", always]);
 }
+
+/// Where a context has ended by itself, there is nothing to cancel.
+#[test]
+fn a_context_that_is_waited_out() {
+    let source = |cancel: &str, rest: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\n\
+             func sleep(ctx context.Context, d time.Duration, work func(context.Context)) {{\n\
+             \tctx, {cancel} := context.WithTimeout(ctx, d)\n\twork(ctx)\n{rest}}}\n"
+        )
+    };
+    let waits = "\t<-ctx.Done()\n";
+    check(&[("m.go", &source("_", ""))], &["m.go:9 cancel-not-called high"]);
+    check(&[("m.go", &source("_", waits))], &[]);
+    let cancels = |waits: &str| format!("\tif d == 0 {{\n\t\tcancel()\n\t\treturn\n\t}}\n{waits}");
+    check(&[("m.go", &source("cancel", &cancels("")))], &["m.go:9 cancel-not-called high"]);
+    check(&[("m.go", &source("cancel", &cancels(waits)))], &[]);
+}
