@@ -33,7 +33,12 @@ impl Machine<'_> {
                 continue;
             }
             state.heap.entry_mut(id).external = true;
-            if let Object::Closure { .. } | Object::Method { .. } = state.heap.get(id) {
+            let may_call = match state.heap.get(id) {
+                Object::Closure { .. } | Object::Method { .. } => true,
+                &Object::Struct { ty, .. } => self.may_call_methods(state, ty),
+                _ => false,
+            };
+            if may_call {
                 self.open(state);
             }
             self.forget_contents(state, id);
@@ -81,6 +86,17 @@ impl Machine<'_> {
         let known = types.underlying(element);
         !matches!(known, Type::Interface(_))
             && (*known != Type::Unknown || types.name_of(element).is_some())
+    }
+
+    /// Whether code that has a value may call methods of it that have to do with other goroutines, as a
+    /// handler's. It is asked only where the package's variables are not open yet.
+    fn may_call_methods(&self, state: &State, ty: TypeId) -> bool {
+        if !self.closed || state.opened {
+            return false;
+        }
+        let named = self.program.types.name_of(ty);
+        let own = self.program.methods.iter().filter(|((of, _), _)| Some(*of) == named);
+        own.fold(false, |any, (_, &method)| any | self.program.func(method).traits.synchronises)
     }
 
     /// Other code may call functions of the package, which reach its variables.

@@ -59,6 +59,7 @@ fn writer_open<'a>(scene: &Scene<'a>, read: &Read<'a>, pipe: &Pipe) -> Option<Fi
         Start::Entry
     };
     let steps = Steps::of(scene, &read.function, home)?;
+    let start = read_from(scene, pipe, steps).unwrap_or(start);
     let conditions = Conditions::new(steps.function, steps.body);
     let mut walk = Open { steps, pipe, closes: &writer.closes, conditions: &conditions };
     let path = steps.cfg().search(start, State::default(), &mut walk).into_iter().next()?;
@@ -91,6 +92,18 @@ fn writer_open<'a>(scene: &Scene<'a>, read: &Read<'a>, pipe: &Pipe) -> Option<Fi
          `{name}.CloseWithError(err)`, which is `Close` for an `err` that is nil"
     );
     Some(finding)
+}
+
+/// Where a body starts the only goroutine that has the reader's end: before that, nobody waits at it.
+fn read_from(scene: &Scene<'_>, pipe: &Pipe, steps: Steps<'_, '_>) -> Option<Start> {
+    let made = scene.span(Node::Expr(pipe.call)).start;
+    let uses = scene.uses(pipe.reader).into_iter();
+    let uses = uses.filter(|&used| scene.span(Node::Expr(used)).start > made);
+    let mut starts = uses.map(|used| ends::goroutine_of(scene, used));
+    let (goroutine, go) = starts.next()??;
+    let is_only = starts.all(|start| start.is_some_and(|(other, _)| other == goroutine));
+    let started = scene.step_of(steps.cfg(), Node::Stmt(go)).filter(|_| is_only)?;
+    Some(Start::After(started))
 }
 
 /// A path on which what reads the pipe fails, and the reader's end is left open, while a goroutine

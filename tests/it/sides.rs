@@ -2321,3 +2321,105 @@ fn a_context_that_is_waited_out() {
     check(&[("m.go", &source("cancel", &cancels("")))], &["m.go:9 cancel-not-called high"]);
     check(&[("m.go", &source("cancel", &cancels(waits)))], &[]);
 }
+
+/// Nobody waits at a pipe that nobody has begun to read.
+#[test]
+fn a_pipe_that_is_left_before_it_is_read() {
+    let source = |early: &str, late: &str| {
+        format!(
+            "package m\n\nimport \"io\"\n\n\
+             func Send(open func() error, upload func(io.Reader), write func(io.Writer) error) {{\n\
+             \tr, w := io.Pipe()\n\tgo func() {{\n{early}\t\tgo func() {{\n\t\t\tupload(r)\n\t\t\tr.Close()\n\
+             \t\t}}()\n{late}\t\tif err := write(w); err != nil {{\n\t\t\tprintln(err)\n\t\t}}\n\t\tw.Close()\n\t}}()\n}}\n"
+        )
+    };
+    let leaves = "\t\tif err := open(); err != nil {\n\t\t\treturn\n\t\t}\n";
+    check(&[("m.go", &source(leaves, ""))], &[]);
+    check(&[("m.go", &source("", leaves))], &["m.go:13 pipe-end-not-closed medium"]);
+}
+
+/// A sender that waits for its turn is not at its send when the other side ends the turns.
+#[test]
+fn two_that_take_turns() {
+    let source = |turn: &str| {
+        format!(
+            "package m\n\nfunc Run(next func() (int, error)) {{\n\
+             \tin, out := make(chan int), make(chan int)\n\
+             \tgo func() {{\n\t\tfor range out {{\n\t\t\tvalue, err := next()\n\t\t\tif err != nil {{\n\
+             \t\t\t\tclose(in)\n\t\t\t\tbreak\n\t\t\t}}\n\t\t\tin <- value\n\t\t}}\n\t}}()\n\
+             \tgo func() {{\n\t\tsum := 0\n\t\tfor {{\n\t\t\tout <- sum\n\t\t\t{turn}\n\t\t}}\n\t}}()\n}}\n"
+        )
+    };
+    let receives = "value, ok := <-in\n\t\t\tif !ok {\n\t\t\t\treturn\n\t\t\t}\n\t\t\tsum += value";
+    check(&[("m.go", &source(receives))], &[]);
+    let looks =
+        "select {\n\t\t\tcase value := <-in:\n\t\t\t\tsum += value\n\t\t\tdefault:\n\t\t\t}";
+    let told = ["m.go:12 send-without-receiver medium", "m.go:18 send-without-receiver medium"];
+    check(&[("m.go", &source(looks))], &told);
+}
+
+/// What a call answers that is given a channel may be that it has received from it.
+#[test]
+fn a_call_that_is_given_the_channel_and_decides() {
+    let source = |cond: &str| {
+        format!(
+            "package m\n\ntype task struct{{ events chan int }}\n\n\
+             func (t *task) next(done chan struct{{}}) bool {{\n\tselect {{\n\tcase <-t.events:\n\t\treturn false\n\
+             \tcase <-done:\n\t\treturn true\n\t}}\n}}\n\n\
+             func (t *task) wait(work func()) {{\n\tdone := make(chan struct{{}})\n\
+             \tgo func() {{\n\t\twork()\n\t\tdone <- struct{{}}{{}}\n\t}}()\n\tfor {cond} {{\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("!t.next(done)"))], &[]);
+    let others = "t.next(done); t.next(nil);";
+    check(&[("m.go", &source(others))], &["m.go:18 send-without-receiver medium"]);
+}
+
+/// Two ends of a pipe tell each other of their failures.
+#[test]
+fn a_group_at_both_ends_of_a_pipe() {
+    let source = |close: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"io\"\n\n\t\"golang.org/x/sync/errgroup\"\n)\n\n\
+             type Store interface {{\n\tUpload(ctx context.Context, from io.Reader) error\n}}\n\n\
+             func Send(ctx context.Context, store Store, write func(io.Writer) error) error {{\n\
+             \tr, w := io.Pipe()\n\tgroup, _ := errgroup.WithContext(ctx)\n\
+             \tgroup.Go(func() error {{\n\t\terr := write(w)\n\t\t{close}\n\t\treturn err\n\t}})\n\
+             \tgroup.Go(func() error {{\n\t\tdefer r.Close()\n\t\treturn store.Upload(ctx, r)\n\t}})\n\
+             \treturn group.Wait()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("w.CloseWithError(err)"))], &[]);
+    check(&[("m.go", &source("w.Close()"))], &["m.go:16 context-not-propagated medium"]);
+}
+
+/// A goroutine that was sent something before the close has come to its receive.
+#[test]
+fn a_channel_that_is_asked_before_it_is_cleared() {
+    let source = |before: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\ntype poller struct{{ stop chan bool }}\n\n\
+             func (p *poller) start(poll func()) {{\n\tp.stop = make(chan bool)\n\tgo func() {{\n\
+             \t\tfor {{\n\t\t\tselect {{\n\t\t\tcase <-p.stop:\n\t\t\t\treturn\n\
+             \t\t\tcase <-time.After(time.Second):\n\t\t\t\tpoll()\n\t\t\t}}\n\t\t}}\n\t}}()\n}}\n\n\
+             func (p *poller) Stop() {{\n\t{before}close(p.stop)\n\tp.stop = nil\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("p.stop <- true\n\t"))], &[]);
+    check(&[("m.go", &source(""))], &["m.go:23 nil-channel medium"]);
+}
+
+/// Others call the methods of a handler that they are given, and so send on a package's channel.
+#[test]
+fn a_handler_that_others_are_given() {
+    let source = |given: &str| {
+        format!(
+            "package m_test\n\nimport (\n\t\"testing\"\n\n\t\"example.org/bus\"\n)\n\n\
+             var events = make(chan int)\n\ntype handler struct{{}}\n\n\
+             func (handler) Handle(event int) {{ events <- event }}\n\ntype names struct{{}}\n\n\
+             func TestBus(t *testing.T) {{\n\tbus.Subscribe({given}{{}})\n\t<-events\n}}\n"
+        )
+    };
+    check(&[("m_test.go", &source("handler"))], &[]);
+    check(&[("m_test.go", &source("names"))], &["m_test.go:19 receive-without-sender high"]);
+}

@@ -66,7 +66,7 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
         }
     }
     let waits = waits?;
-    if started.len() < 2 && !again || !may_fail {
+    if started.len() < 2 && !again || !may_fail || tells_by_pipe(function) {
         return None;
     }
     let context = function.text(given);
@@ -100,6 +100,14 @@ fn check_group(cx: &FunctionCx<'_>, read: &Read<'_>, at: At, made: ExprId) -> Op
         shown(group_name)
     );
     Some(finding)
+}
+
+/// Whether one end of a pipe is closed with an error in the function, which the other end is told.
+fn tells_by_pipe(function: &Function<'_>) -> bool {
+    function.calls().any(|(_, call)| {
+        let called = function.file.method_call(call);
+        called.is_some_and(|(_, name)| name.name.as_str() == "CloseWithError")
+    })
 }
 
 /// Whether somebody is told of the first failure of a group: where it is only noted, the others are there to

@@ -538,6 +538,21 @@ fn counted(sends: u8) -> u8 {
     if sends > COUNTED { MANY } else { sends }
 }
 
+/// Whether something holds a call that is given the channel: what it answers may be that it has received.
+fn is_answer_of(channel: &Channel<'_, '_>, node: Node) -> bool {
+    let file = channel.scene.file;
+    file.descendants(node).any(|node| match node {
+        Node::Expr(expr) => match &file.expr(expr).kind {
+            ExprKind::Call { args, .. } => {
+                let is_builtin = matches!(channel.scene.info.callee(expr), Callee::Builtin(_));
+                !is_builtin && args.iter().any(|&arg| channel.is_named(arg))
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
 impl Walk for Leave<'_, '_, '_, '_> {
     type State = Leaving;
 
@@ -607,6 +622,7 @@ impl Walk for Leave<'_, '_, '_, '_> {
             || mentions_any(&channel.read, node, &self.oks)
                 && matches!(edge.kind, EdgeKind::False(_))
             || !self.repeats && mentions_any(&channel.read, node, &self.received)
+            || is_answer_of(channel, node)
         {
             return None;
         }

@@ -19,7 +19,9 @@ use crate::syntax::{BinaryOp, ExprKind, Node, StmtKind};
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
     for group in groups.all() {
         for close in group.ops.iter().filter(|op| op.act == Act::Close) {
-            if let Some(cleared) = cleared(&groups.scenes[close.scene], close) {
+            if let Some(cleared) = cleared(&groups.scenes[close.scene], close)
+                && !is_taken_before(groups, group, close)
+            {
                 let mut waiters = group.ops.iter().filter(|op| {
                     op.act == Act::Receive
                         && !op.same_body(close)
@@ -50,6 +52,18 @@ fn cleared(scene: &Scene<'_>, close: &Op) -> Option<Span> {
             lines.all(|line| line.is_empty() || line.starts_with("//"))
         };
         (next && scene.is_nil(*value) && scene.text(*target) == name).then_some(span)
+    })
+}
+
+/// Whether something is sent on the channel before it is closed: then the goroutine has come to it, and may
+/// have left by what it was sent.
+fn is_taken_before(groups: &Groups<'_>, group: &Group, close: &Op) -> bool {
+    let scene = &groups.scenes[close.scene];
+    group.ops.iter().any(|op| {
+        op.act == Act::Send
+            && op.select.is_none()
+            && op.same_body(close)
+            && scene.span(op.node).end <= scene.span(close.node).start
     })
 }
 

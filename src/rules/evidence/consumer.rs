@@ -78,6 +78,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)
             && !(group.may_have_room() && is_asked_for(groups, op))
+            && !receives.iter().any(|receive| takes_turns(groups, receive, op))
             && !receives
                 .iter()
                 .zip(&exits)
@@ -130,6 +131,22 @@ fn is_asked_for(groups: &Groups<'_>, send: &Op) -> bool {
     let asks = |step: StepId| received_from(scene, &cfg, step).is_some_and(is_sent_elsewhere);
     let asked: Vec<StepId> = cfg.steps().filter(|&step| asks(step)).collect();
     asked.iter().any(|&one| !cfg.reaches_without(at, at, &|step| step == one))
+}
+
+/// Whether a consumer closes a channel from which the body of a send receives in each turn, with nothing
+/// beside: the two take turns, and the sender is not at its send when the consumer leaves.
+fn takes_turns(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
+    let scene = &groups.scenes[send.scene];
+    groups.all().iter().any(|group| {
+        let has = |is: &dyn Fn(&Op) -> bool| group.ops.iter().any(is);
+        has(&|op| op.act == Act::Close && op.same_body(receive))
+            && has(&|op| {
+                op.act == Act::Receive
+                    && op.select.is_none()
+                    && op.same_body(send)
+                    && !loops_around(scene, op.node).is_empty()
+            })
+    })
 }
 
 /// Whether a consumer closes what the loop around a send asks for more, as a connection that both
