@@ -97,7 +97,7 @@ fn writer_open<'a>(scene: &Scene<'a>, read: &Read<'a>, pipe: &Pipe) -> Option<Fi
 /// Where a body starts the only goroutine that has the reader's end: before that, nobody waits at it.
 fn read_from(scene: &Scene<'_>, pipe: &Pipe, steps: Steps<'_, '_>) -> Option<Start> {
     let made = scene.span(Node::Expr(pipe.call)).start;
-    let uses = scene.uses(pipe.reader).into_iter();
+    let uses = scene.uses(pipe.reader);
     let uses = uses.filter(|&used| scene.span(Node::Expr(used)).start > made);
     let mut starts = uses.map(|used| ends::goroutine_of(scene, used));
     let (goroutine, go) = starts.next()??;
