@@ -239,8 +239,9 @@ fn is_made_to_end(
     })
 }
 
-/// Whether the process may go on when a context is cancelled that a call makes, with its cancel function as
-/// this result: not where that happens once, at the end of the process, and nothing is done after it.
+/// Whether the process goes on when a context is cancelled that a call makes, with its cancel function as
+/// this result: not where the context is made once, by `main` or a command, whose own body calls that function
+/// nowhere but in a `defer`.
 fn ends_before(cx: &FunctionCx<'_>, call: ExprId, cancel: u32) -> bool {
     let cancel = Place::root(Root::Call(call, cancel));
     let is_called = || {
