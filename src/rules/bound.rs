@@ -24,7 +24,12 @@ pub fn is_short(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, fixe
         || function.is_bounded_before(call, &blocking.bounded_by)
         || !blocking.near.is_empty() && is_near(function, call, &blocking.near)
         || matches!(blocking.wait, Wait::Net | Wait::Http) && is_loopback(function, call)
-        || blocking.wait == Wait::Sql && has_databases_within(cx)
+        || is_within(cx, blocking.wait)
+}
+
+/// Whether what is waited for is a database that is a part of the process.
+pub fn is_within(cx: &FunctionCx<'_>, wait: Wait) -> bool {
+    wait == Wait::Sql && has_databases_within(cx)
 }
 
 /// Whether the databases that `database/sql` can open here are a part of the process: the build has a

@@ -252,7 +252,7 @@ fn ends_before(cx: &FunctionCx<'_>, call: ExprId, cancel: u32) -> bool {
             })
         })
     };
-    !matches!(recurrence::runs(&cx.package, cx.func), Runs::Once) || is_called()
+    is_called() || !matches!(recurrence::runs(&cx.package, cx.func), Runs::Once)
 }
 
 /// Whether a function may give a context that it made to end.

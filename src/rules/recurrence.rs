@@ -54,9 +54,7 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
         if let Some(location) = serves_requests(cx, declared) {
             return Runs::Again(location, "runs for each request");
         }
-        if is_start(cx.index, declared)
-            || declared.is_literal && is_literal_of_command(cx, declared)
-        {
+        if is_start(cx.index, declared) || is_literal_of_command(cx, declared) {
             begun.insert(func);
             continue;
         }
@@ -219,7 +217,8 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, users:
             if cx.index.func_named(&info, expr) != Some(func.id) {
                 continue;
             }
-            users.named(is_of_command(cx, &info, file, &parents, node));
+            let around = Around { cx, info: &info, file, parents: &parents };
+            users.named(around.is_of_command(node));
         }
     }
 }
@@ -237,8 +236,9 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
     let file: &File = cx.index.file_of(caller.id);
     let info = cx.index.body(caller.id);
     let parents = LazyCell::new(|| file.parents(Node::Decl(caller.decl)));
-    let in_command = LazyCell::new(|| caller.is_literal && is_literal_of_command(cx, caller));
-    let is_of_command = |node: Node| is_of_command(cx, &info, file, &parents, node) || *in_command;
+    let around = || Around { cx, info: &info, file, parents: &parents };
+    let in_command = LazyCell::new(|| is_literal_of_command(cx, caller));
+    let is_of_command = |node: Node| around().is_of_command(node) || *in_command;
     let mut callees: FxHashSet<ExprId> = FxHashSet::default();
     for node in file.descendants(Node::Decl(caller.decl)) {
         let Node::Expr(expr) = node else { continue };
@@ -261,7 +261,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
                     callees.insert(file.unparen(callee));
                     let of_program = cx.index.package(caller.id.package).name.as_str() == "main";
                     let by_command = is_of_command(node);
-                    let is_kept = !by_command && is_kept_for_later(cx, &info, file, &parents, node);
+                    let is_kept = !by_command && around().is_kept_for_later(node);
                     users.kept_by_program |= is_kept && of_program;
                     users.unknown |= is_kept && !of_program;
                     users.calls.push(Call { caller: caller.id, call: expr, by_command });
@@ -279,98 +279,104 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
     }
 }
 
-/// Whether something stands in a function literal that is neither called, started nor deferred where it
-/// stands, nor given to what is known to do that, so that whoever has it may call it at any time.
-fn is_kept_for_later(
-    cx: &PackageCx<'_>,
-    info: &BodyInfo,
-    file: &File,
-    parents: &Parents,
-    node: Node,
-) -> bool {
-    let runs_it = |call: ExprId| {
-        let known = facts(cx.catalog, cx.index, info.callee(call));
-        known.all_in_force::<Callback>(cx.versions).any(|fact| match fact.called {
-            Called::Before | Called::Goroutine => true,
-            Called::Once | Called::Later | Called::Request | Called::Cleanup => false,
-        })
-    };
-    parents.around(node).any(|around| {
-        let Node::Expr(literal) = around else { return false };
-        if !matches!(file.expr(literal).kind, ExprKind::FuncLit(_)) {
-            return false;
-        }
-        match parents.around(around).next() {
-            Some(Node::Expr(outer)) => match file.expr(outer).kind {
-                ExprKind::Call { callee, .. } => file.unparen(callee) != literal && !runs_it(outer),
-                _ => true,
-            },
-            _ => true,
-        }
-    })
+/// A declaration with what is known of it, to ask of a place in it.
+#[derive(Clone, Copy)]
+struct Around<'r, 'a> {
+    cx: &'r PackageCx<'a>,
+    info: &'r BodyInfo,
+    file: &'r File,
+    parents: &'r Parents,
 }
 
-/// Whether something is a function that a command has, or stands in a literal that one has: its user
-/// runs it once.
-fn is_of_command(
-    cx: &PackageCx<'_>,
-    info: &BodyInfo,
-    file: &File,
-    parents: &Parents,
-    node: Node,
-) -> bool {
-    let mut function = node;
-    for around in parents.around(node) {
-        match around {
-            Node::Expr(expr) => match &file.expr(expr).kind {
-                ExprKind::FuncLit(_) => function = around,
-                ExprKind::CompositeLit { elements, .. } => {
-                    let is_given = elements.iter().any(|it| Node::Expr(it.value) == function);
-                    if is_given && cx.has_role(info.type_of(expr), TypeRole::Command) {
+impl Around<'_, '_> {
+    /// Whether a place stands in a function literal that is neither called, started nor deferred where it
+    /// stands, nor given to what is known to do that, so that whoever has it may call it at any time.
+    fn is_kept_for_later(&self, node: Node) -> bool {
+        let (file, parents) = (self.file, self.parents);
+        let runs_it = |call: ExprId| {
+            let known = facts(self.cx.catalog, self.cx.index, self.info.callee(call));
+            known.all_in_force::<Callback>(self.cx.versions).any(|fact| match fact.called {
+                Called::Before | Called::Goroutine => true,
+                Called::Once | Called::Later | Called::Request | Called::Cleanup => false,
+            })
+        };
+        parents.around(node).any(|around| {
+            let Node::Expr(literal) = around else { return false };
+            if !matches!(file.expr(literal).kind, ExprKind::FuncLit(_)) {
+                return false;
+            }
+            match parents.around(around).next() {
+                Some(Node::Expr(outer)) => match file.expr(outer).kind {
+                    ExprKind::Call { callee, .. } => {
+                        file.unparen(callee) != literal && !runs_it(outer)
+                    }
+                    _ => true,
+                },
+                _ => true,
+            }
+        })
+    }
+
+    /// Whether a place is a function that a command has, or stands in a literal that one has: its user
+    /// runs it once.
+    fn is_of_command(&self, node: Node) -> bool {
+        let is_command =
+            |expr: ExprId| self.cx.has_role(self.info.type_of(expr), TypeRole::Command);
+        let file = self.file;
+        let mut function = node;
+        for around in self.parents.around(node) {
+            match around {
+                Node::Expr(expr) => match &file.expr(expr).kind {
+                    ExprKind::FuncLit(_) => function = around,
+                    ExprKind::CompositeLit { elements, .. } => {
+                        let is_given = elements.iter().any(|it| Node::Expr(it.value) == function);
+                        if is_given && is_command(expr) {
+                            return true;
+                        }
+                    }
+                    _ => {}
+                },
+                Node::Stmt(stmt) => {
+                    let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind else {
+                        continue;
+                    };
+                    let is_given = right.iter().any(|&value| Node::Expr(value) == function);
+                    let of_command = |&left: &ExprId| match file.expr(file.unparen(left)).kind {
+                        ExprKind::Selector { base, .. } => is_command(base),
+                        _ => false,
+                    };
+                    if is_given && left.iter().any(of_command) {
                         return true;
                     }
                 }
-                _ => {}
-            },
-            Node::Stmt(stmt) => {
-                let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind else { continue };
-                let is_given = right.iter().any(|&value| Node::Expr(value) == function);
-                let of_command = |&left: &ExprId| match file.expr(file.unparen(left)).kind {
-                    ExprKind::Selector { base, .. } => {
-                        cx.has_role(info.type_of(base), TypeRole::Command)
-                    }
-                    _ => false,
-                };
-                if is_given && left.iter().any(of_command) {
-                    return true;
-                }
+                Node::Decl(_) => {}
             }
-            Node::Decl(_) => {}
         }
+        false
     }
-    false
 }
 
-/// Whether a function literal of a package variable is one that a command has.
-fn is_literal_of_command(cx: &PackageCx<'_>, literal: &Func) -> bool {
-    let package = cx.index.package(literal.id.package);
-    let span = cx.index.file_of(literal.id).decl(literal.decl).span;
-    package.specs.iter().zip(0..).filter(|(spec, _)| spec.file == literal.file).any(
-        |(spec, number)| {
-            let (_, around) = package.text_around(spec.file, spec.decl);
-            if !(around.start <= span.start && span.end <= around.end) {
-                return false;
-            }
-            let file = package.tree(spec.file, spec.decl);
-            let node = file.descendants(Node::Decl(spec.decl)).find(|&node| match node {
-                Node::Expr(expr) => file.expr(expr).span == span,
-                _ => false,
-            });
-            let info = cx.index.spec_body(literal.id.package, number);
-            let parents = file.parents(Node::Decl(spec.decl));
-            node.is_some_and(|node| is_of_command(cx, &info, file, &parents, node))
-        },
-    )
+/// Whether a function is a literal of a package variable that a command has.
+fn is_literal_of_command(cx: &PackageCx<'_>, func: &Func) -> bool {
+    if !func.is_literal {
+        return false;
+    }
+    let package = cx.index.package(func.id.package);
+    let span = cx.index.file_of(func.id).decl(func.decl).span;
+    let mut specs = package.specs.iter().zip(0..).filter(|(spec, _)| {
+        spec.file == func.file && package.text_around(spec.file, spec.decl).1.contains(span)
+    });
+    specs.any(|(spec, number)| {
+        let file = package.tree(spec.file, spec.decl);
+        let declared = Node::Decl(spec.decl);
+        let node = file.descendants(declared).find(|&node| match node {
+            Node::Expr(expr) => file.expr(expr).span == span,
+            _ => false,
+        });
+        let (info, parents) = (cx.index.spec_body(func.id.package, number), file.parents(declared));
+        let around = Around { cx, info: &info, file, parents: &parents };
+        node.is_some_and(|node| around.is_of_command(node))
+    })
 }
 
 /// Whether what a place in a function leaves behind is left once, and ends with the process.
@@ -380,11 +386,11 @@ pub fn is_once(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
     if repeats(cx, func, &parents, node).is_some() {
         return false;
     }
-    let (declared, info) = (cx.index.func(func), cx.index.body(func));
-    is_of_command(cx, &info, file, &parents, node)
-        || declared.is_literal && is_literal_of_command(cx, declared)
-        || !is_kept_for_later(cx, &info, file, &parents, node)
-            && matches!(followed(cx, func, true), Runs::Once)
+    let info = cx.index.body(func);
+    let around = Around { cx, info: &info, file, parents: &parents };
+    around.is_of_command(node)
+        || is_literal_of_command(cx, cx.index.func(func))
+        || !around.is_kept_for_later(node) && matches!(followed(cx, func, true), Runs::Once)
 }
 
 /// What stands around what in a declared function.

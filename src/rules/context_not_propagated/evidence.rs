@@ -6,7 +6,7 @@ use crate::flow::Step;
 use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
 use crate::project::PackageId;
 use crate::rules::FunctionCx;
-use crate::rules::bound::{has_databases_within, is_brief, lacks_option};
+use crate::rules::bound::{is_brief, is_within, lacks_option};
 use crate::rules::context_not_propagated::{purpose, variant};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
@@ -181,7 +181,7 @@ fn by_catalog(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, arg: u
             _ if is_brief(function, call, blocking) => Known::Harmless,
             // To open a stream takes no longer than to send a message.
             _ if blocking.wait == Wait::Stream => Known::Harmless,
-            _ if blocking.wait == Wait::Sql && has_databases_within(cx) => Known::Harmless,
+            _ if is_within(cx, blocking.wait) => Known::Harmless,
             (Some(Carrier::Param(index)), _)
                 if index == arg
                     && blocking.wait == Wait::Goroutines
@@ -263,7 +263,7 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
     let waits = read.summary.waits.iter().find(|wait| {
         wait.what != What::Library(Wait::Stream)
             && !wait.timed
-            && !(wait.what == What::Library(Wait::Sql) && has_databases_within(cx))
+            && !matches!(wait.what, What::Library(wait) if is_within(cx, wait))
             && matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place))
     });
     if let Some(wait) = waits {

@@ -1,8 +1,6 @@
 //! Methods that take no context beside one that does: `Get` beside `GetContext`, by what is
 //! declared alone.
 
-use std::cell::LazyCell;
-
 use crate::catalog::{Blocking, NonBlocking, Pure, Wait};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
@@ -79,12 +77,10 @@ fn asks_database(method: &Signature) -> bool {
 /// is known, and none of them waits for others than who holds a lock or a database of the process.
 fn waits_for_nobody(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
     let Callee::InterfaceMethod(selection) = function.info.callee(call) else { return false };
-    let within = LazyCell::new(|| bound::has_databases_within(cx));
     let waits = |func: FuncId| {
         cx.summaries().of(func).is_none_or(|summary| {
             summary.waits.iter().any(|wait| match wait.what {
-                What::Library(Wait::Lock) => false,
-                What::Library(Wait::Sql) => !*within,
+                What::Library(wait) => wait != Wait::Lock && !bound::is_within(cx, wait),
                 _ => true,
             })
         })

@@ -540,15 +540,12 @@ fn counted(sends: u8) -> u8 {
 
 /// Whether something holds a call that is given the channel: what it answers may be that it has received.
 fn is_answer_of(channel: &Channel<'_, '_>, node: Node) -> bool {
-    let file = channel.scene.file;
-    file.descendants(node).any(|node| match node {
-        Node::Expr(expr) => match &file.expr(expr).kind {
-            ExprKind::Call { args, .. } => {
-                let is_builtin = matches!(channel.scene.info.callee(expr), Callee::Builtin(_));
-                !is_builtin && args.iter().any(|&arg| channel.is_named(arg))
-            }
-            _ => false,
-        },
+    let scene = channel.scene;
+    scene.file.descendants(node).any(|node| match node {
+        Node::Expr(call) => {
+            scene.args(call).iter().any(|&arg| channel.is_named(arg))
+                && !matches!(scene.info.callee(call), Callee::Builtin(_))
+        }
         _ => false,
     })
 }

@@ -7,7 +7,8 @@
 //! consumer that receives beside something else counts where there is no room. A send that gives up
 //! when the caller's context is done counts where the caller waits for the sender. Where the consumer
 //! closes another channel to say that it has left, a send of a method that does not look need not stand
-//! in a loop, and a constant number of places is taken by and by.
+//! in a loop, and a constant number of places is taken by and by. A consumer that leaves because its
+//! variable is nil has seen the channel closed, and one that takes turns with the sender loses nothing.
 
 use rustc_hash::FxHashSet;
 
