@@ -278,6 +278,8 @@ pub struct Resource {
     pub kind: ResourceKind,
     /// Whether it is the channel of a context.
     pub of_context: bool,
+    /// Where the timer of this channel was stopped, which nothing sends on or closes since.
+    pub stopped: Option<Site>,
 }
 
 /// What an object is.

@@ -12,6 +12,7 @@ use crate::diagnostic::{Confidence, Finding, Label, Note, NoteKind, Role};
 use crate::index::FuncId;
 use crate::project::Package;
 use crate::rules::mend;
+use crate::rules::scene::supports_tests;
 use crate::rules::stuck::{self, Explorer};
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, Location};
@@ -173,8 +174,13 @@ impl Run<'_> {
                 Err(note) => all.notes.push(note),
             }
         }
+        let any = selected().next().map(|(_, cx)| cx).filter(|_| !found.is_empty());
+        let of_tests = any.is_some_and(|cx| guard::run(|| supports_tests(&cx)).unwrap_or(false));
         let mut fixes: BTreeMap<FileId, usize> = BTreeMap::new();
-        for (everywhere, finding) in found {
+        for (everywhere, mut finding) in found {
+            if of_tests {
+                finding.confidence = Confidence::Low;
+            }
             let made = fixes.entry(finding.primary.file).or_default();
             let (found, note) = self.completed(everywhere, finding, *made < MAX_FIXES);
             *made += found.finding.fixes.len();

@@ -181,6 +181,7 @@ impl Machine<'_> {
             (&Object::Timer { channel, periodic, .. }, Known::Reset) => {
                 if let Object::Channel(channel) = state.heap.get_mut(channel) {
                     channel.clock = if periodic { Clock::Always } else { Clock::Once };
+                    channel.stopped = None;
                 }
                 self.deliver(state, process, Vec::new(), want);
                 return Ok(());

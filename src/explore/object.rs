@@ -37,11 +37,21 @@ pub(super) struct Channel {
     pub clock: Clock,
     /// Whether it is what `Done` of a context gives.
     pub of_context: bool,
+    /// Where the timer was stopped that filled it. It changes nothing that happens, and is no part of what
+    /// makes two states equal.
+    pub stopped: Option<Site>,
 }
 
 impl Channel {
     pub fn new(capacity: u32, clock: Clock) -> Channel {
-        Channel { capacity, buffer: Vec::new(), closed: false, clock, of_context: false }
+        Channel {
+            capacity,
+            buffer: Vec::new(),
+            closed: false,
+            clock,
+            of_context: false,
+            stopped: None,
+        }
     }
 }
 

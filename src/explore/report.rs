@@ -140,8 +140,11 @@ fn resource(machine: &Machine<'_>, state: &State, id: ObjectId) -> Resource {
         Object::Cond { .. } => ResourceKind::Condition,
         _ => ResourceKind::Other,
     };
-    let of_context = matches!(&entry.object, Object::Channel(channel) if channel.of_context);
-    Resource { object: id.0, made: entry.made, external: entry.external, kind, of_context }
+    let (of_context, stopped) = match &entry.object {
+        Object::Channel(channel) => (channel.of_context, channel.stopped),
+        _ => (false, None),
+    };
+    Resource { object: id.0, made: entry.made, external: entry.external, kind, of_context, stopped }
 }
 
 fn holder(machine: &Machine<'_>, held: &Held) -> Lock {

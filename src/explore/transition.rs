@@ -363,7 +363,7 @@ impl Machine<'_> {
             }
             Operation::StopTimer(timer) => {
                 let before = step == Step::Stop(true);
-                self.stop_timer(state, timer, before);
+                self.stop_timer(state, timer, before, at);
                 results.push(Value::Bool(before));
             }
             Operation::Atomic { op, target, args } => {
@@ -513,7 +513,7 @@ impl Machine<'_> {
         process.pending = lock.map(|lock| Pending::new(Operation::Lock(lock), at, want));
     }
 
-    fn stop_timer(&mut self, state: &mut State, timer: ObjectId, before: bool) {
+    fn stop_timer(&mut self, state: &mut State, timer: ObjectId, before: bool, at: Site) {
         let &Object::Timer { channel, callback, .. } = state.heap.get(timer) else { return };
         let value = state.non_nil(TypeId::UNKNOWN);
         if let Object::Channel(channel) = state.heap.get_mut(channel) {
@@ -521,6 +521,7 @@ impl Machine<'_> {
                 channel.buffer.push(value);
             }
             channel.clock = Clock::None;
+            channel.stopped = Some(at);
         }
     }
 

@@ -92,6 +92,14 @@ impl Index<'_> {
         self.module_path(package).is_some_and(|module| is_below(path.as_str(), module))
     }
 
+    /// The import path of a package of the run below that of its module; the whole of it where no module is
+    /// known.
+    pub fn path_in_module(&self, package: PackageId) -> &'static str {
+        let path = self.package(package).path.as_str();
+        let below = self.module_path(package).and_then(|module| path.strip_prefix(module));
+        below.map_or(path, |rest| rest.trim_start_matches('/'))
+    }
+
     /// The path of the module that a package of the run belongs to, if one is known.
     fn module_path(&self, package: PackageId) -> Option<&str> {
         let module = self.snapshot.module(self.snapshot.package(package).module?);

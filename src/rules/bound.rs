@@ -2,10 +2,11 @@
 //! peer on the same machine.
 
 use crate::catalog::{self, Base, Blocking, Driver, Wait};
-use crate::index::{Callee, Constant, Def, LocalKind, ObjectKind, Package, Type};
+use crate::flow::Step;
+use crate::index::{Callee, Constant, Def, FuncId, LocalKind, ObjectKind, Package, Type};
 use crate::rules::FunctionCx;
 use crate::rules::memo::Kept;
-use crate::summary::{Function, Place, Root, facts, operand};
+use crate::summary::{At, BodyId, Function, Place, Root, facts, operand};
 use crate::syntax::{
     BinaryOp, DeclId, DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp,
 };
@@ -130,6 +131,43 @@ fn is_timed(
     blocking.timeout.as_ref().is_some_and(|place| is_given(cx, function, call, place, fixed))
 }
 
+/// A parameter that carries the bound of a wait in a field of its own: a client, a dialer.
+pub struct Given {
+    param: u32,
+    field: Box<str>,
+}
+
+impl Given {
+    /// What bounds the wait of a call, where the function is given it.
+    pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Given> {
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        let place = known.in_force::<Blocking>(cx.versions())?.timeout.as_ref()?;
+        let field = place.field.clone()?;
+        Given { param: 0, field }.at(function, call, operand(function, call, place.base)?)
+    }
+
+    /// The same for who calls that function, if it is given it, too.
+    pub fn above(self, function: &Function<'_>, call: ExprId) -> Option<Given> {
+        let given = *function.args(call).get(self.param as usize)?;
+        self.at(function, call, given)
+    }
+
+    fn at(self, function: &Function<'_>, call: ExprId, operand: ExprId) -> Option<Given> {
+        let places = function.object_places(function.at_call(call)?, operand);
+        match places.only().map(|place| (place.root, &place.path[..])) {
+            Some((Root::Param(param), [])) => Some(Given { param, ..self }),
+            _ => None,
+        }
+    }
+
+    /// Whether a call gives it with a bound.
+    pub fn is_made(&self, cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+        let given = function.args(call).get(self.param as usize);
+        let is_field = |name: &str| *name == *self.field;
+        given.is_some_and(|&given| has_field(cx, function, call, given, false, &is_field))
+    }
+}
+
 /// The longest bound at a call that is no wait worth cancelling: 10 s, in nanoseconds.
 const BRIEF: i128 = 10_000_000_000;
 
@@ -172,7 +210,9 @@ fn nanoseconds(function: &Function<'_>, duration: ExprId) -> Option<i128> {
 /// machine (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3; RFC 6761, 6.3).
 fn is_loopback(function: &Function<'_>, call: ExprId) -> bool {
     let file = function.file;
-    let args = function.args(call).iter().flat_map(|&arg| file.descendants(Node::Expr(arg)));
+    let declared = function.index.func(function.id).decl;
+    let args = function.args(call).iter().map(|&arg| made_in(file, declared, arg));
+    let args = args.flat_map(|arg| file.descendants(Node::Expr(arg)));
     let texts = args.filter_map(|node| match node {
         Node::Expr(expr) => match function.info.constant(expr) {
             Some(Constant::String(text)) => Some(text),
@@ -256,7 +296,40 @@ fn has_field(
             .field_of(made, is_field)
             .is_some_and(|value| !fixed || is_fixed(function, value));
     }
+    if let (Root::Call(made, 0), []) = (place.root, &place.path[..])
+        && let Callee::Func(func) = *function.info.callee(made)
+    {
+        return gives_with(cx, func, fixed, is_field);
+    }
     kept_in(function, place).is_some_and(|name| is_made_with(cx, function, name, fixed, is_field))
+}
+
+/// Whether all that a function gives but `nil` is made in it with such a field.
+fn gives_with(
+    cx: &FunctionCx<'_>,
+    func: FuncId,
+    fixed: bool,
+    is_field: &dyn Fn(&str) -> bool,
+) -> bool {
+    let Some(read) = cx.summaries().read(func) else { return false };
+    let function = &read.function;
+    let file = function.file;
+    let given = function.body(BodyId::OWN).cfg.steps().filter_map(|step| {
+        let at = At { body: BodyId::OWN, step };
+        let Step::Return(stmt) = function.step(at) else { return None };
+        let StmtKind::Return(values) = &file.stmt(stmt).kind else { return None };
+        Some((at, values.first().copied()))
+    });
+    let is_nil = |value: ExprId| matches!(function.info.resolve(file.unparen(value)), Def::Nil);
+    let mut given = given.filter(|&(_, value)| !value.is_some_and(is_nil)).peekable();
+    let has_field = |(at, value): (At, Option<ExprId>)| {
+        let places = value.map(|value| function.object_places(at, value));
+        let Some(place) = places.as_ref().and_then(|places| places.only()) else { return false };
+        let (Root::Made(made), []) = (place.root, &place.path[..]) else { return false };
+        let value = file.field_of(made, is_field);
+        value.is_some_and(|value| !fixed || is_fixed(function, value))
+    };
+    given.peek().is_some() && given.all(has_field)
 }
 
 /// Whether a field of a variable is assigned above a call.

@@ -6,18 +6,21 @@
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::{Entry, Facts, Resource, Shape, Testing, TypeExpr};
 use crate::flow::{Cfg, StepId};
 use crate::index::{
     BodyInfo, Callee, Def, FuncId, Index, LocalId, LocalKind, Package, QualifiedName, Type,
+    is_of_word,
 };
+use crate::project::PackageId;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{FileId, Span};
 use crate::summary::{BodyId, Read};
 use crate::syntax::{
     BinaryOp, Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
+    Symbol,
 };
 
 /// A declared function with a body.
@@ -125,6 +128,45 @@ fn helps_tests(index: &Index<'_>, package: &Package, id: FileId, head: &File) ->
 
 /// What part of a file's functions may help tests in a file that is none of theirs.
 const FEW: u32 = 8;
+
+/// Whether a package is there for tests alone: its path says so, and nothing that says otherwise is known
+/// to import it. What goes wrong in it goes wrong in a test.
+pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
+    let index = cx.index;
+    if index.is_with_tests(cx.package) || index.package(cx.package).name.as_str() == "main" {
+        return false;
+    }
+    let mut met = FxHashSet::from_iter([cx.package]);
+    let mut open = vec![cx.package];
+    while let Some(package) = open.pop() {
+        if !is_named_for_tests(index, package) {
+            return false;
+        }
+        let path = index.package(package).path.as_str().as_bytes();
+        let Some(word) = path.rsplit(|byte| !is_of_word(byte)).find(|word| !word.is_empty()) else {
+            return false;
+        };
+        for importer in cx.packages_with(Symbol::new(&String::from_utf8_lossy(word))) {
+            // The tests of a package import what they like.
+            if !index.is_with_tests(importer)
+                && index.imports_in_run(importer).contains(&package)
+                && met.insert(importer)
+            {
+                open.push(importer);
+            }
+        }
+    }
+    true
+}
+
+/// Whether the path of a package has an element that is written for tests by custom: `e2e`, `testutil`,
+/// `httptest`.
+fn is_named_for_tests(index: &Index<'_>, package: PackageId) -> bool {
+    index.path_in_module(package).split('/').any(|element| {
+        let ends = ["test", "tests", "testing"].into_iter().any(|end| element.ends_with(end));
+        ends || element == "e2e" || element.starts_with("test") || element.contains("testutil")
+    })
+}
 
 /// The graph of one body.
 pub struct Graph<'a> {

@@ -5,6 +5,7 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
 use crate::index::{Callee, FuncId, Type};
 use crate::rules::FunctionCx;
+use crate::rules::bound::Given;
 use crate::rules::context_not_propagated::own::{self, From, Reach};
 use crate::rules::context_not_propagated::{callee_text, purpose, push_own, variant};
 use crate::source::Location;
@@ -28,6 +29,8 @@ struct Below {
     confidence: Confidence,
     /// Methods that put a bound on that.
     bounded_by: Vec<Box<str>>,
+    /// What whoever calls gives to put a bound on it, if that is a parameter.
+    bounded_with: Option<Given>,
 }
 
 /// The calls of a function with a context that wait below without one.
@@ -58,6 +61,7 @@ fn check_call(
         || purpose::is_explained(function, &[span])
         || purpose::after_the_end(function, at)
         || function.is_bounded_before(call, &below.bounded_by)
+        || below.bounded_with.as_ref().is_some_and(|given| given.is_made(cx, function, call))
     {
         return None;
     }
@@ -117,6 +121,7 @@ fn below(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> Option<Below> {
             Some(variant) => {
                 let waits = variant::wait_of(&callee_cx, &read, (at, call), variant.when);
                 waits.map(|(_, waits)| Below {
+                    bounded_with: Given::of(&callee_cx, function, waits),
                     confidence: variant.confidence,
                     bounded_by: variant.bounded_by.clone(),
                     cut: location(call),
@@ -127,7 +132,11 @@ fn below(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> Option<Below> {
             }
             None => match function.info.callee(call) {
                 Callee::Func(next) if depth > 1 && may_wait_without(&callee_cx, *next) => {
-                    below(&callee_cx, *next, depth - 1)
+                    below(&callee_cx, *next, depth - 1).map(|below| {
+                        let bounded_with =
+                            below.bounded_with.and_then(|given| given.above(function, call));
+                        Below { bounded_with, ..below }
+                    })
                 }
                 _ => None,
             },

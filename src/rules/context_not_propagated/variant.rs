@@ -62,7 +62,7 @@ pub fn without_context(
     let variant = blocking.variant.as_ref().filter(|_| takes_none && !is_short())?;
     Some(Variant {
         when: blocking.when,
-        confidence: match runs_known_program(function, call, blocking) {
+        confidence: match blocking.wait == Wait::Exec && runs_known(function, call) {
             true => Confidence::Low,
             false => Confidence::High,
         },
@@ -76,13 +76,19 @@ pub fn without_context(
 }
 
 /// Whether a call starts a program that the code names: most of those do something small on this
-/// machine and end, and which do not cannot be told. One that a setting names may be anything.
-fn runs_known_program(function: &Function<'_>, call: ExprId, blocking: &Blocking) -> bool {
-    let args = function.args(call);
-    blocking.wait == Wait::Exec
-        && args
-            .first()
-            .is_some_and(|&name| matches!(function.info.constant(name), Some(Constant::String(_))))
+/// machine and end, and which do not cannot be told. One that a setting names may be anything, unless
+/// it is asked for its version.
+fn runs_known(function: &Function<'_>, call: ExprId) -> bool {
+    let text = |arg: &ExprId| match function.info.constant(*arg) {
+        Some(Constant::String(text)) => Some(&**text),
+        _ => None,
+    };
+    match function.args(call) {
+        [program, asked] if text(program).is_none() => {
+            matches!(text(asked), Some("version" | "-version" | "--version"))
+        }
+        args => args.first().and_then(text).is_some(),
+    }
 }
 
 /// Where such a call waits, or a method of its result does.

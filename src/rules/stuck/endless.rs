@@ -5,8 +5,10 @@ use crate::flow::Step;
 use crate::index::LocalKind;
 use crate::rules::PackageCx;
 use crate::rules::endable::may_be_done;
+use crate::rules::scene::Scene;
 use crate::rules::stuck::scene_of;
-use crate::syntax::{Node, StmtKind};
+use crate::source::Span;
+use crate::syntax::{ExprId, Node, StmtKind};
 
 /// Whether somebody leaves, in what was found by exploring, because a context is done that the function was
 /// given and nobody in the run ends.
@@ -18,6 +20,9 @@ pub(super) fn rests_on_endless(cx: &PackageCx<'_>, finding: &Finding) -> bool {
 fn is_endless(cx: &PackageCx<'_>, label: &Label) -> Option<bool> {
     let at = label.location;
     let scene = scene_of(cx, at)?;
+    if let Some(context) = awaited_before(&scene, at.span) {
+        return is_given_endless(&scene, context);
+    }
     let clauses = scene.nodes.iter().find_map(|&node| match node {
         Node::Stmt(stmt) if scene.span(node).start == at.span.start => {
             match &scene.file.stmt(stmt).kind {
@@ -34,6 +39,26 @@ fn is_endless(cx: &PackageCx<'_>, label: &Label) -> Option<bool> {
     })?;
     let channel = Step::Comm(taken).received_from(scene.file)?;
     let (context, _) = scene.method_call(channel)?;
+    is_given_endless(&scene, context)
+}
+
+/// The context that the block around a place has waited for alone when it comes there.
+fn awaited_before(scene: &Scene<'_>, place: Span) -> Option<ExprId> {
+    let mut before = scene.nodes.iter().rev().filter_map(|&node| {
+        let Node::Stmt(stmt) = node else { return None };
+        let is_before = scene.span(node).end <= place.start;
+        let channel = Step::Comm(stmt).received_from(scene.file).filter(|_| is_before)?;
+        let block = scene.parent(node).filter(|&block| scene.span(block).contains(place))?;
+        let Node::Stmt(block) = block else { return None };
+        matches!(scene.file.stmt(block).kind, StmtKind::Block(_)).then_some(channel)
+    });
+    let (context, _) = scene.method_call(before.next()?)?;
+    Some(context)
+}
+
+/// Whether a context is one that the function was given and that nobody ends; `None` where it is none that
+/// it was given.
+fn is_given_endless(scene: &Scene<'_>, context: ExprId) -> Option<bool> {
     let given = scene.info.local(scene.local(context)?);
     match given.kind {
         LocalKind::Param(index) if given.owner.is_none() && given.ty.is_context() => {

@@ -9,6 +9,7 @@ use crate::explore::{
 };
 use crate::program::Program;
 use crate::program::code::{FuncId, Op, SelectCase};
+use crate::program::library::Intrinsic;
 use crate::rules::find;
 use crate::rules::stuck::judge::{Fault, Verdict};
 use crate::source::{FileId, Location, SourceText, Span};
@@ -51,7 +52,10 @@ impl Story<'_> {
             },
             labels: self.labels(stuck, verdict, primary),
             why: self.why(stuck),
-            help: help(verdict.fault).to_owned(),
+            help: match stopped_at(centre) {
+                Some(_) => "wait in a `select` with what ends the goroutine too".to_owned(),
+                None => help(verdict.fault).to_owned(),
+            },
             fixes: Vec::new(),
             defect: match verdict.fault {
                 Fault::LeftLocked => primary,
@@ -90,6 +94,9 @@ impl Story<'_> {
                     Some(capacity) => format!("its buffer of {capacity} is full"),
                 };
                 format!("nobody is left to receive from `{name}` ({how}), so {stays}")
+            }
+            Fault::Receive | Fault::Range if stopped_at(centre).is_some() => {
+                format!("`{name}` gets nothing more once its timer is stopped, so {stays}")
             }
             Fault::Receive => format!("nobody is left to send on `{name}` or close it, so {stays}"),
             Fault::Context => format!("nothing ever ends `{name}`, so {stays}"),
@@ -194,6 +201,9 @@ impl Story<'_> {
         for (at, case) in self.left(stuck) {
             let message = format!("goes on with `{case}` instead");
             add(at, Role::Left, message);
+        }
+        if let Some(at) = stopped_at(centre) {
+            add(at, Role::Left, "stopped here, which does not close its channel".to_owned());
         }
         for &at in &centre.calls {
             add(at, Role::Context, "called from here".to_owned());
@@ -337,9 +347,12 @@ impl Story<'_> {
         Some((capacity, size))
     }
 
-    /// Whether a goroutine waits at a channel that it made itself only to wait: `select {}` by
-    /// another name.
+    /// Whether a goroutine waits at a channel that it made itself only to wait, `select {}` by another
+    /// name; or for the end of a context of which it is known where it is made that it has none.
     pub fn is_meant(&self, centre: &Goroutine) -> bool {
+        if centre.resources.first().is_some_and(|context| self.is_background(context)) {
+            return true;
+        }
         let func = self.program.func(centre.at.func);
         if let Some(&Op::Select(table)) = func.code.get(centre.at.pc as usize) {
             return func.selects[table as usize].cases.is_empty();
@@ -363,6 +376,16 @@ impl Story<'_> {
                 _ => true,
             }),
             next => waits(next),
+        }
+    }
+
+    fn is_background(&self, resource: &Resource) -> bool {
+        let Some(made) = resource.made.filter(|_| resource.of_context) else { return false };
+        match self.program.func(made.func).code.get(made.pc as usize) {
+            Some(&Op::CallExternal { callee, .. }) => {
+                self.program.external(callee).intrinsic == Intrinsic::Background
+            }
+            _ => false,
         }
     }
 
@@ -598,6 +621,14 @@ fn is_lonely(stuck: &Stuck, centre: &Goroutine) -> bool {
     receives
         && stuck.goroutines.iter().all(|goroutine| goroutine.number == 0)
         && stuck.witness.iter().all(|step| step.goroutine == 0)
+}
+
+/// Where the timer was stopped that a goroutine waits for alone.
+fn stopped_at(goroutine: &Goroutine) -> Option<Site> {
+    match &goroutine.resources[..] {
+        [only] => only.stopped,
+        _ => None,
+    }
 }
 
 /// Where the lock that a goroutine waits for was taken.
