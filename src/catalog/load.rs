@@ -332,7 +332,7 @@ fn admitted(kind: &str) -> &'static [About] {
         "blocking" | "starter" => &[About::Func, About::Shape],
         "producer" | "type" | "factory" | "multiplexed" => &[About::Type],
         "channel" => &[About::Var, About::Func],
-        "access" => &[About::Func, About::Field],
+        "access" | "context" => &[About::Func, About::Field],
         "signature" => &[About::Func, About::Field, About::Var],
         "stream" | "driver" | "testing" => &[About::Package],
         "pure" | "nonblocking" => &[About::Func, About::Package],

@@ -163,6 +163,7 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
             && !is_in_goroutine(function, fresh.call))
         || purpose::waits_for_peers(function, fresh.call)
         || purpose::is_explained(function, &spans)
+        || !fresh.kept && purpose::is_watched(cx, function, fresh.at)
         || purpose::after_the_end(function, fresh.at)
         || purpose::after_the_end(function, made_at)
         || evidence::is_kept(cx, function, fresh.call, fresh.arg)

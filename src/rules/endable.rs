@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::catalog::{Base, Context, ContextRole, TypeRole};
 use crate::flow::Step;
-use crate::index::{BodyInfo, Callee, FuncId, Type};
+use crate::index::{BodyInfo, Callee, FuncId, LocalKind, Type};
 use crate::rules::recurrence::Runs;
 use crate::rules::scene::serves_tests;
 use crate::rules::{FunctionCx, PackageCx, literals, recurrence};
@@ -281,14 +281,15 @@ const MAX_DERIVATIONS: u32 = 4;
 /// that is executed without.
 fn is_left_alone(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) -> bool {
     let index = cx.index();
-    let known = |word: &str| {
-        let word = Symbol::new(word);
+    // The text has one word, and what stands beside it.
+    let known = |text: &str| {
+        let word = Symbol::new(text.trim_matches(|letter: char| !letter.is_alphanumeric()));
         cx.package.packages_with(word).any(|package| {
             index.package(package).funcs.iter().any(|func| {
                 let file = index.file_of(func.id);
-                let text = || file.source.slice(file.decl(func.decl).span);
+                let whole = || file.source.slice(file.decl(func.decl).span);
                 index.may_name(func.id, word)
-                    && memchr::memmem::find(text(), word.as_str().as_bytes()).is_some()
+                    && memchr::memmem::find(whole(), text.as_bytes()).is_some()
                     && !serves_tests(index, func.id)
             })
         })
@@ -302,7 +303,35 @@ fn is_left_alone(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) ->
         holder.is_some_and(|holder| place.is_within(&holder))
             && fact.left_by.iter().any(|word| known(word))
             && !fact.given_by.iter().any(|word| known(word))
-    })
+    }) || {
+        let fact = held_in(cx, function, place);
+        fact.is_some_and(|(field, fact)| {
+            fact.left_by.iter().any(|word| known(word))
+                && !fact.given_by.iter().any(|word| known(word))
+                && !known(&format!(".{field} = "))
+        })
+    }
+}
+
+/// The field of a parameter that a place is, and what is known of the context in it.
+fn held_in<'c>(
+    cx: &FunctionCx<'c>,
+    function: &Function<'_>,
+    place: &Place,
+) -> Option<(Symbol, &'c Context)> {
+    let [field] = place.path[..] else { return None };
+    let (owner, index) = match place.root {
+        Root::Param(index) => (None, index),
+        Root::LiteralParam(literal, index) => (Some(literal), index),
+        _ => return None,
+    };
+    let mut locals = function.info.locals().iter();
+    let given = locals.find(|it| it.owner == owner && it.kind == LocalKind::Param(index))?;
+    let holder = given.ty.strip_pointer().named()?;
+    let mut name = holder.qualified();
+    (name.receiver, name.name) = (Some(holder.name), field);
+    let fact = named(cx.catalog(), name).in_force::<Context>(cx.versions())?;
+    Some((field, fact))
 }
 
 /// Whether this type is a context, or one that a library makes of it.

@@ -217,6 +217,9 @@ impl Claims {
             Fact::Producer(producer) => self.producer(entry, text, producer),
             Fact::Signature(signature) => self.signature(entry, text, signature),
             Fact::Access(access) => self.access(entry, text, access),
+            Fact::Context(_) if entry.about == About::Field => {
+                self.types(entry, "results", text, &[TypeExpr::parse("context.Context").unwrap()]);
+            }
             Fact::Resource(resource) if entry.about == About::Type => {
                 let mut fields = vec!["methods", text];
                 fields.extend(resource.ends.iter().filter_map(|end| match end {

@@ -2423,3 +2423,176 @@ fn a_handler_that_others_are_given() {
     check(&[("m_test.go", &source("handler"))], &[]);
     check(&[("m_test.go", &source("names"))], &["m_test.go:19 receive-without-sender high"]);
 }
+
+/// A package for tests is one by its path, unless something that is none imports it.
+#[test]
+fn a_package_that_only_tests_import() {
+    let helper = "package testkit\n\nimport \"net/http\"\n\n\
+                  func Ping(client *http.Client) (int, error) {\n\tresponse, err := client.Get(\"http://x\")\n\
+                  \tif err != nil {\n\t\treturn 0, err\n\t}\n\treturn response.StatusCode, nil\n}\n";
+    let user = "package m\n\nimport \"example.com/m/testkit\"\n\nvar Ping = testkit.Ping\n";
+    let module = ("go.mod", "module example.com/m\n\ngo 1.24\n");
+    let kit = ("testkit/kit.go", helper);
+    let told = |sure| format!("testkit/kit.go:10 body-not-closed {sure}");
+    check(&[module, kit, ("m.go", user)], &[&told("high")]);
+    check(&[module, kit, ("m_test.go", user)], &[&told("low")]);
+    check(&[module, kit], &[&told("low")]);
+    let other = helper.replace("testkit", "kit");
+    check(&[module, ("kit/kit.go", &other)], &["kit/kit.go:10 body-not-closed high"]);
+}
+
+/// What waits for a timer that is stopped stays, if anybody can come to stop it.
+#[test]
+fn a_ticker_that_is_stopped_at_the_end_of_a_context() {
+    let source = |context: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\n\
+             func Watch(ctx context.Context, work func()) {{\n\tgo watch({context}, work)\n}}\n\n\
+             func watch(ctx context.Context, work func()) {{\n\
+             \tticker := time.NewTicker(time.Second)\n\tgo func() {{\n\t\t<-ctx.Done()\n\t\tticker.Stop()\n\t}}()\n\
+             \tfor range ticker.C {{\n\t\twork()\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("ctx"))], &["m.go:18 range-never-closed medium"]);
+    check(&[("m.go", &source("context.Background()"))], &["m.go:18 range-never-closed low"]);
+}
+
+/// Whoever gives a client or dialer has put the bound on it.
+#[test]
+fn a_bound_that_the_caller_gives() {
+    let source = |client: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"time\"\n)\n\n\
+             func newClient(limit time.Duration) *http.Client {{ return {client} }}\n\n\
+             func login(client *http.Client) error {{\n\tresponse, err := client.Get(\"http://x\")\n\
+             \tif err != nil {{\n\t\treturn err\n\t}}\n\treturn response.Body.Close()\n}}\n\n\
+             func Login(ctx context.Context) error {{\n\tclient := newClient(time.Second)\n\
+             \treturn login(client)\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("&http.Client{Timeout: limit}"))], &[]);
+    let told = ["m.go:21 context-not-propagated medium"];
+    check(&[("m.go", &source("&http.Client{}"))], &told);
+}
+
+#[test]
+fn an_address_of_this_machine_in_a_variable() {
+    let source = |host: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net\"\n)\n\nconst (\n\there = \"localhost\"\n\
+             \tthere = \"example.com\"\n)\n\nfunc Open(ctx context.Context, port string) (net.Conn, error) {{\n\
+             \taddress := net.JoinHostPort({host}, port)\n\treturn net.Dial(\"tcp\", address)\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("here"))], &[]);
+    check(&[("m.go", &source("there"))], &["m.go:15 context-not-propagated high"]);
+}
+
+#[test]
+fn a_program_that_is_asked_for_its_version() {
+    let source = |asked: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"os/exec\"\n)\n\ntype tool struct{{ path string }}\n\n\
+             func (t tool) Run(ctx context.Context) ([]byte, error) {{\n\
+             \treturn exec.Command(t.path, \"{asked}\").Output()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("--version"))], &["m.go:11 context-not-propagated low"]);
+    check(&[("m.go", &source("--serve"))], &["m.go:11 context-not-propagated high"]);
+}
+
+/// The context of a command that is run without one never ends, unless somebody sets it.
+#[test]
+fn a_command_that_is_run_without_a_context() {
+    let main = |run: &str, before: &str| {
+        format!(
+            "package main\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"os\"\n\n\t\"github.com/urfave/cli/v2\"\n)\n\n\
+             func main() {{\n\tapp := &cli.App{{Action: func(c *cli.Context) error {{ {before}return fetch(c) }}}}\n\
+             \tif err := app.{run}; err != nil {{\n\t\tos.Exit(1)\n\t}}\n}}\n\n\
+             func fetch(c *cli.Context) error {{\n\tctx := c.Context\n\treturn get(ctx)\n}}\n\n\
+             func get(ctx context.Context) error {{\n\tresponse, err := http.Get(\"http://x\")\n\
+             \tif err != nil {{\n\t\treturn err\n\t}}\n\treturn response.Body.Close()\n}}\n"
+        )
+    };
+    let module = ("go.mod", "module m\n\ngo 1.24\n\nrequire github.com/urfave/cli/v2 v2.27.7\n");
+    let told = ["main.go:24 context-not-propagated high"];
+    check(&[module, ("main.go", &main("Run(os.Args)", ""))], &[]);
+    check(&[module, ("main.go", &main("RunContext(signals(), os.Args)", ""))], &told);
+    check(&[module, ("main.go", &main("Run(os.Args)", "c.Context = signals(); "))], &told);
+}
+
+/// A hook of a program that fx runs comes once.
+#[test]
+fn a_hook_of_a_program() {
+    let source = |hook: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\n\t\"go.uber.org/fx\"\n)\n\n\
+             func Manage(life fx.Lifecycle, stop func() error) {{\n\
+             \tlife.Append({hook}{{OnStop: func(ctx context.Context) error {{\n\
+             \t\tdone := make(chan error)\n\t\tgo func() {{ done <- stop() }}()\n\
+             \t\tselect {{\n\t\tcase err := <-done:\n\t\t\treturn err\n\
+             \t\tcase <-ctx.Done():\n\t\t\treturn ctx.Err()\n\t\t}}\n\t}}}})\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("fx.Hook"))], &["m.go:12 send-without-receiver low"]);
+    check(&[("m.go", &source("fx.Other"))], &["m.go:12 send-without-receiver medium"]);
+}
+
+/// A goroutine of a group that ends the work when the context does hands the end on.
+#[test]
+fn an_end_that_a_goroutine_hands_on() {
+    let source = |stop: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\n\t\"golang.org/x/sync/errgroup\"\n)\n\n\
+             type client struct{{ stopping chan struct{{}} }}\n\nfunc (c *client) stop() {{ close(c.stopping) }}\n\n\
+             func (c *client) work(ctx context.Context) error {{\n\tselect {{\n\tcase <-ctx.Done():\n\
+             \tcase <-c.stopping:\n\t}}\n\treturn nil\n}}\n\n\
+             func (c *client) Run(ctx context.Context) error {{\n\
+             \tgroup, gctx := errgroup.WithContext(context.Background())\n\
+             \tgroup.Go(func() error {{\n\t\t<-ctx.Done()\n\t\t{stop}\n\t\treturn nil\n\t}})\n\
+             \tgroup.Go(func() error {{ return c.work(gctx) }})\n\treturn group.Wait()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("c.stop()"))], &[]);
+    check(&[("m.go", &source("println()"))], &["m.go:22 context-not-propagated high"]);
+}
+
+/// Who asks how full a channel is sends only where there is room.
+#[test]
+fn a_send_after_a_look_at_the_room() {
+    let source = |asked: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\n\
+             func Receive(limit int, done chan struct{{}}, get func() error) error {{\n\
+             \ttokens := make(chan struct{{}}, 3)\n\tgo func() {{\n\t\tfor {{\n\t\t\tselect {{\n\
+             \t\t\tcase <-done:\n\t\t\t\treturn\n\t\t\tcase <-time.After(time.Minute):\n\
+             \t\t\t\tif {asked} {{\n\t\t\t\t\ttokens <- struct{{}}{{}}\n\t\t\t\t}}\n\t\t\t}}\n\t\t}}\n\t}}()\n\
+             \tfor {{\n\t\tif err := get(); err == nil {{\n\t\t\treturn nil\n\t\t}}\n\t\tselect {{\n\t\tcase <-tokens:\n\t\tcase <-done:\n\t\t\treturn nil\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("len(tokens) < 3"))], &[]);
+    check(&[("m.go", &source("limit > 3"))], &["m.go:14 send-without-receiver medium"]);
+}
+
+/// Between its calls a method that retries makes short pauses; what it calls can look at the context.
+#[test]
+fn a_method_that_calls_back() {
+    let library = |param: &str| {
+        format!(
+            "package retry\n\nimport \"context\"\n\ntype Retryer interface {{\n\
+             \tOn({param}) error\n\tOnContext(ctx context.Context, {param}) error\n}}\n"
+        )
+    };
+    let user = |arg: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\n\t\"example.com/m/retry\"\n)\n\n\
+             func Get(ctx context.Context, r retry.Retryer) error {{\n\treturn r.On({arg})\n}}\n"
+        )
+    };
+    let module = ("go.mod", "module example.com/m\n\ngo 1.24\n");
+    let (calls, key) = (library("f func() error"), library("key string"));
+    let told = |sure: &str| format!("m.go:10 context-not-propagated {sure}");
+    let calls = [module, ("retry/r.go", &*calls), ("m.go", &user("func() error { return nil }"))];
+    check(&calls, &[&told("low")]);
+    check(&[module, ("retry/r.go", &key), ("m.go", &user("\"key\""))], &[&told("medium")]);
+}

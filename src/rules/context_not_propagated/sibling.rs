@@ -61,6 +61,12 @@ pub fn of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<
             _ if waits_for_nobody(cx, function, call) => return None,
             _ => Confidence::Medium,
         };
+        // What is called back can look at the context itself, and pauses between its calls are short.
+        let confidence = match takes_none.params.iter().any(|param| matches!(param, Type::Func(_)))
+        {
+            true => Confidence::Low,
+            false => confidence,
+        };
         Some(Sibling { name: sibling, confidence })
     })
 }

@@ -20,8 +20,8 @@ use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::ends_process;
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{
-    Channel, Deed, MANY, Made, Volume, body_of, loops_around, made_channels, mentions_any,
-    received_from,
+    Channel, Deed, MANY, Made, Volume, asks_length, body_of, loops_around, made_channels,
+    mentions_any, received_from,
 };
 use crate::rules::scene::Scene;
 use crate::source::Span;
@@ -35,6 +35,11 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     for made in made_channels(scene, &read) {
         let Some(channel) = Channel::with_callbacks(scene, &read, made.local) else { continue };
         let Some(abandoned) = Abandoned::of(&channel, made) else { continue };
+        let is_it = |asked| scene.local(asked).is_some_and(|it| channel.aliases.contains(&it));
+        // Who asks how full it is sends only where there is room.
+        if made.capacity != 0 && asks_length(scene, &is_it) {
+            continue;
+        }
         let way_out = abandoned.way_out(stores.get_or_init(|| stores_of(scene)));
         let counts = || made.at.body != BodyId::OWN || !ends_process(&scene.cx);
         findings.extend(way_out.filter(|_| counts()).map(|path| abandoned.tell(made, &path)));

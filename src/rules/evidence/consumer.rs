@@ -22,7 +22,7 @@ use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::announced;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, is_started};
 use crate::rules::evidence::leaver::holds_lock;
-use crate::rules::evidence::traffic::{after_recover, loops_around, received_from};
+use crate::rules::evidence::traffic::{after_recover, asks_length, loops_around, received_from};
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
@@ -78,6 +78,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)
+            && !asks_how_full(groups, group, op)
             && !(group.may_have_room() && is_asked_for(groups, op))
             && !receives.iter().any(|receive| takes_turns(groups, receive, op))
             && !receives
@@ -115,6 +116,14 @@ fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
                 .local(capacity)
                 .is_some_and(|local| matches!(maker.info.local(local).kind, LocalKind::Param(_)))
     })
+}
+
+/// Whether the function that sends asks how many values lie in the channel, as one does that sends only
+/// where there is room.
+fn asks_how_full(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
+    let scene = &groups.scenes[send.scene];
+    let channel = scene.text(send.channel);
+    group.may_have_room() && asks_length(scene, &|asked| scene.text(asked) == channel)
 }
 
 /// Whether a send comes only once in answer to what is received from another channel: who asks for each

@@ -83,6 +83,16 @@ pub(super) struct Channel<'s, 'a> {
     returned: Option<Vec<(StmtId, u32)>>,
 }
 
+/// Whether a function asks for the length of what is such.
+pub(super) fn asks_length(scene: &Scene<'_>, is_it: &dyn Fn(ExprId) -> bool) -> bool {
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(call) = node else { return false };
+        matches!(scene.file.expr(call).kind, ExprKind::Call { .. })
+            && matches!(scene.info.callee(call), Callee::Builtin(Builtin::Len))
+            && scene.args(call).first().is_some_and(|&asked| is_it(asked))
+    })
+}
+
 impl<'s, 'a> Channel<'s, 'a> {
     /// The channel that a variable of the function always is; `None` if somebody else may use it,
     /// or if it is not known when something is done to it.

@@ -416,9 +416,9 @@ impl Story<'_> {
                 Some(cases) => cases.len() > 1 && cases.iter().all(|case| !case.send),
                 None if self.test => match goroutine.waits_for {
                     // In a loop that asks for work, in one that does it.
-                    WaitsFor::Condition => self.loops(goroutine.at) > 1,
+                    WaitsFor::Condition if self.loops(goroutine.at) > 1 => true,
                     // A goroutine of the code under test, which the test has not ended.
-                    WaitsFor::Receive | WaitsFor::Range => {
+                    WaitsFor::Receive | WaitsFor::Range | WaitsFor::Condition => {
                         let file = |func| self.program.func(func).file;
                         self.loops(goroutine.at) > 0 && file(goroutine.at.func) != file(self.root)
                     }
