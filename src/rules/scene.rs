@@ -129,8 +129,8 @@ fn helps_tests(index: &Index<'_>, package: &Package, id: FileId, head: &File) ->
 /// What part of a file's functions may help tests in a file that is none of theirs.
 const FEW: u32 = 8;
 
-/// Whether a package is there for tests alone: its path says so, and nothing that says otherwise is known
-/// to import it. What goes wrong in it goes wrong in a test.
+/// Whether a package is there for tests alone: its path says so, and all that is known to import it are tests
+/// and other such packages. What goes wrong in it goes wrong in a test.
 pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
     let index = cx.index;
     if index.is_with_tests(cx.package) || index.package(cx.package).name.as_str() == "main" {
@@ -138,6 +138,7 @@ pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
     }
     let mut met = FxHashSet::from_iter([cx.package]);
     let mut open = vec![cx.package];
+    let mut by_tests = false;
     while let Some(package) = open.pop() {
         if !is_named_for_tests(index, package) {
             return false;
@@ -147,16 +148,18 @@ pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
             return false;
         };
         for importer in cx.packages_with(Symbol::new(&String::from_utf8_lossy(word))) {
+            if !index.imports_in_run(importer).contains(&package) {
+                continue;
+            }
             // The tests of a package import what they like.
-            if !index.is_with_tests(importer)
-                && index.imports_in_run(importer).contains(&package)
-                && met.insert(importer)
-            {
+            if index.is_with_tests(importer) {
+                by_tests = true;
+            } else if met.insert(importer) {
                 open.push(importer);
             }
         }
     }
-    true
+    by_tests
 }
 
 /// Whether the path of a package has an element that is written for tests by custom: `e2e`, `testutil`,

@@ -2424,7 +2424,7 @@ fn a_handler_that_others_are_given() {
     check(&[("m_test.go", &source("names"))], &["m_test.go:19 receive-without-sender high"]);
 }
 
-/// A package for tests is one by its path, unless something that is none imports it.
+/// A package for tests is one by its path and by who imports it.
 #[test]
 fn a_package_that_only_tests_import() {
     let helper = "package testkit\n\nimport \"net/http\"\n\n\
@@ -2436,9 +2436,11 @@ fn a_package_that_only_tests_import() {
     let told = |sure| format!("testkit/kit.go:10 body-not-closed {sure}");
     check(&[module, kit, ("m.go", user)], &[&told("high")]);
     check(&[module, kit, ("m_test.go", user)], &[&told("low")]);
-    check(&[module, kit], &[&told("low")]);
+    check(&[module, kit], &[&told("high")]);
     let other = helper.replace("testkit", "kit");
-    check(&[module, ("kit/kit.go", &other)], &["kit/kit.go:10 body-not-closed high"]);
+    let test = user.replace("testkit", "kit");
+    let told = ["kit/kit.go:10 body-not-closed high"];
+    check(&[module, ("kit/kit.go", &other), ("m_test.go", &test)], &told);
 }
 
 /// What waits for a timer that is stopped stays, if anybody can come to stop it.
@@ -2595,4 +2597,44 @@ fn a_method_that_calls_back() {
     let calls = [module, ("retry/r.go", &*calls), ("m.go", &user("func() error { return nil }"))];
     check(&calls, &[&told("low")]);
     check(&[module, ("retry/r.go", &key), ("m.go", &user("\"key\""))], &[&told("medium")]);
+}
+
+/// What is deferred waits under a lock if that is given back by what was deferred before.
+#[test]
+fn a_counter_that_is_awaited_at_the_end() {
+    let source = |unlock: &str, wait: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype bus struct {{\n\tmu     sync.Mutex\n\twg     sync.WaitGroup\n\
+             \tclosed chan struct{{}}\n}}\n\nfunc (b *bus) Subscribe() {{\n\tb.wg.Add(1)\n\tgo func() {{\n\
+             \t\tdefer b.wg.Done()\n\t\tb.loop()\n\t}}()\n}}\n\nfunc (b *bus) loop() {{\n\tfor {{\n\t\tb.ensure()\n\
+             \t\tselect {{\n\t\tcase <-b.closed:\n\t\t\treturn\n\t\tdefault:\n\t\t}}\n\t}}\n}}\n\n\
+             func (b *bus) ensure() {{\n\tb.mu.Lock()\n\tdefer b.mu.Unlock()\n}}\n\n\
+             func (b *bus) Close() {{\n\tb.mu.Lock()\n\t{unlock}\n\tclose(b.closed)\n\t{wait}\n}}\n"
+        )
+    };
+    let told = ["m.go:39 lock-held-while-blocked medium"];
+    check(&[("m.go", &source("defer b.mu.Unlock()", "defer b.wg.Wait()"))], &told);
+    check(&[("m.go", &source("defer b.wg.Wait()", "defer b.mu.Unlock()"))], &[]);
+    check(&[("m.go", &source("", "defer b.wg.Wait(); b.mu.Unlock()"))], &[]);
+}
+
+/// Whoever sends as long as there is something fills any room when its receiver has left.
+#[test]
+fn a_producer_that_goes_on() {
+    let source = |head: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"sync\"\n)\n\n\
+             type store interface {{\n\tRead(f func() error) error\n\tWrite(value int) error\n}}\n\n\
+             func Build(ctx context.Context, s store, next func() (int, error)) {{\n\tvar wg sync.WaitGroup\n\
+             \twg.Add(2)\n\tqueue := make(chan int, 16)\n\tgo func() {{\n\t\tdefer wg.Done()\n\
+             \t\tdefer close(queue)\n\t\t_ = s.Read(func() error {{\n\t\t\t{head} {{\n\
+             \t\t\t\tvalue, err := next()\n\t\t\t\tif err != nil {{\n\t\t\t\t\treturn err\n\t\t\t\t}}\n\
+             \t\t\t\tqueue <- value\n\t\t\t}}\n\t\t\treturn nil\n\t\t}})\n\t}}()\n\tgo func() {{\n\t\tdefer wg.Done()\n\
+             \t\tfor {{\n\t\t\tselect {{\n\t\t\tcase value, ok := <-queue:\n\
+             \t\t\t\tif !ok || s.Write(value) != nil {{\n\t\t\t\t\treturn\n\t\t\t\t}}\n\
+             \t\t\tcase <-ctx.Done():\n\t\t\t\treturn\n\t\t\t}}\n\t\t}}\n\t}}()\n\twg.Wait()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("for"))], &["m.go:26 send-without-receiver medium"]);
+    check(&[("m.go", &source("for range 3"))], &[]);
 }

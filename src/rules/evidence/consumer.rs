@@ -67,7 +67,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let in_loop = |op: &Op| {
         let scene = &groups.scenes[op.scene];
         let alone = receives.iter().all(|op| op.select.is_none()) || !group.may_have_room();
-        alone && !loops_around(scene, op.node).is_empty()
+        (alone || goes_on_sending(groups, op)) && !loops_around(scene, op.node).is_empty()
     };
     let send = group.ops.iter().find(|op| {
         let scene = &groups.scenes[op.scene];
@@ -92,6 +92,15 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).count();
     let (first, exit) = (receives.first()?, exits.first()?);
     (makes > 0).then(|| tell(groups, group, send, (first, exit), says_end))
+}
+
+/// Whether a send stands in a loop that has no condition, and nothing beside it.
+fn goes_on_sending(groups: &Groups<'_>, send: &Op) -> bool {
+    let scene = &groups.scenes[send.scene];
+    send.select.is_none()
+        && loops_around(scene, send.node)
+            .into_iter()
+            .any(|around| matches!(scene.file.stmt(around).kind, StmtKind::For { cond: None, .. }))
 }
 
 /// Whether the channel is made with room for as many values as a loop around the send has turns:
@@ -278,7 +287,8 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Opti
     let cfg = &read.function.body(body).cfg;
     let receive = op.step(scene, cfg)?;
     // Of a receive beside others it is less plain that all room is ever taken.
-    if op.select.is_some() && group.may_have_room() && !says_end {
+    let fills = || group.ops.iter().any(|op| op.act == Act::Send && goes_on_sending(groups, op));
+    if op.select.is_some() && group.may_have_room() && !says_end && !fills() {
         return None;
     }
     let started = groups.is_started(scene, op.literal)

@@ -19,7 +19,8 @@ use crate::rules::endable::asks_err;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::locks::{
-    Locking, Locks, MAX_CALLS, Object, Taken, held_at, locked, may_give_back, object, taken,
+    Locking, Locks, MAX_CALLS, Object, Taken, gives_back, held_at, locked, may_give_back, object,
+    taken,
 };
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence::is_once;
@@ -502,15 +503,15 @@ fn check_counters<'a>(
     for scene in scenes {
         for &node in scene.nodes.iter() {
             let Node::Expr(call) = node else { continue };
-            // What is deferred waits when others that are deferred have given locks back.
-            let waits = Some(call).filter(|&call| !scene.is_deferred(call));
-            let Some(counter) = waits.and_then(|call| awaited(scene, call)) else {
-                continue;
-            };
+            let Some(counter) = awaited(scene, call) else { continue };
             let literal = scene.literal_around(node);
             let Some(cfg) = scene.graph(literal) else { continue };
-            let Some(at) = cfg.step_of_expr(call) else { continue };
+            let Some(at) = scene.step_of(&cfg, node) else { continue };
+            let is_deferred = scene.is_deferred(call);
             for lock in held_at(scene, locks, literal, &cfg, at) {
+                if is_deferred && !is_held_at_the_end(scene, &cfg, lock.object, at) {
+                    continue;
+                }
                 let wait = CounterWait { scene, locks, counter, lock: &lock };
                 let started = || {
                     let open =
@@ -526,6 +527,19 @@ fn check_counters<'a>(
             }
         }
     }
+}
+
+/// Whether a lock that is held where a call is deferred is still held when that call is made: it is given
+/// back by another that was deferred before, and so is made later, and by nothing else.
+fn is_held_at_the_end(scene: &Scene<'_>, cfg: &Cfg, lock: Object, deferred: StepId) -> bool {
+    let gives = scene.nodes.iter().filter_map(|&node| match node {
+        Node::Expr(call) if gives_back(scene, call, lock) => {
+            Some((scene.step_of(cfg, node)?, scene.is_deferred(call)))
+        }
+        _ => None,
+    });
+    let mut gives = gives.peekable();
+    gives.peek().is_some() && gives.all(|(step, later)| later && cfg.dominates(step, deferred))
 }
 
 /// The field of a counter that a call waits for: a `sync.WaitGroup`, or whatever else the catalog says starts
@@ -639,7 +653,8 @@ impl CounterWait<'_, '_> {
             let done = scene.step_of(&cfg, Node::Expr(call))?;
             // Who runs the waiting function itself has an understanding with it.
             let apart = |func: FuncId| counts_up(scenes, func, self.counter);
-            let needed = Wanted { locks: self.locks, lock: self.lock, depth: 0, apart: &apart };
+            let needed =
+                Wanted { locks: self.locks, lock: self.lock, depth: MAX_CALLS, apart: &apart };
             // Who is not counted yet is not waited for.
             let counted = scene.nodes.iter().filter_map(|&node| match node {
                 Node::Expr(call) if counter(scene, call, "Add") == Some(self.counter) => {
