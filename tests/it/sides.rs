@@ -2630,8 +2630,9 @@ fn a_producer_that_goes_on() {
              \t\tdefer close(queue)\n\t\t_ = s.Read(func() error {{\n\t\t\t{head} {{\n\
              \t\t\t\tvalue, err := next()\n\t\t\t\tif err != nil {{\n\t\t\t\t\treturn err\n\t\t\t\t}}\n\
              \t\t\t\tqueue <- value\n\t\t\t}}\n\t\t\treturn nil\n\t\t}})\n\t}}()\n\tgo func() {{\n\t\tdefer wg.Done()\n\
-             \t\tfor {{\n\t\t\tselect {{\n\t\t\tcase value, ok := <-queue:\n\
-             \t\t\t\tif !ok || s.Write(value) != nil {{\n\t\t\t\t\treturn\n\t\t\t\t}}\n\
+             \t\tfor {{\n\t\t\tselect {{\n\t\t\tcase _, ok := <-queue:\n\
+             \t\t\t\tif !ok {{\n\t\t\t\t\treturn\n\t\t\t\t}}\n\t\t\t\tif s.Write(1) != nil {{\n\
+             \t\t\t\t\treturn\n\t\t\t\t}}\n\
              \t\t\tcase <-ctx.Done():\n\t\t\t\treturn\n\t\t\t}}\n\t\t}}\n\t}}()\n\twg.Wait()\n}}\n"
         )
     };
