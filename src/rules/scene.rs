@@ -129,8 +129,8 @@ fn helps_tests(index: &Index<'_>, package: &Package, id: FileId, head: &File) ->
 /// What part of a file's functions may help tests in a file that is none of theirs.
 const FEW: u32 = 8;
 
-/// Whether a package is there for tests alone: its path says so, and all that is known to import it are tests
-/// and other such packages. What goes wrong in it goes wrong in a test.
+/// Whether a package is there for tests alone: its path says so, and all that is known to import it are tests,
+/// programs whose path says the same, and other such packages. What goes wrong in it goes wrong in a test.
 pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
     let index = cx.index;
     if index.is_with_tests(cx.package) || index.package(cx.package).name.as_str() == "main" {
@@ -152,9 +152,9 @@ pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
                 continue;
             }
             // The tests of a package import what they like.
-            if index.is_with_tests(importer) {
-                by_tests = true;
-            } else if met.insert(importer) {
+            let with_tests = index.is_with_tests(importer);
+            by_tests |= with_tests || index.package(importer).name.as_str() == "main";
+            if !with_tests && met.insert(importer) {
                 open.push(importer);
             }
         }

@@ -2639,3 +2639,41 @@ fn a_producer_that_goes_on() {
     check(&[("m.go", &source("for"))], &["m.go:26 send-without-receiver medium"]);
     check(&[("m.go", &source("for range 3"))], &[]);
 }
+
+/// Whoever starts all that send is the only one who could receive, and an error of its own is no agreed end.
+#[test]
+fn a_receiver_that_starts_its_senders() {
+    let source = |kind: &str, other: &str| {
+        format!(
+            "package m\n\ntype item struct{{ value any }}\n\ntype sink interface {{\n\tPut(n int) error\n\
+             \tClose() error\n}}\n\ntype joiner struct {{\n\tsink  sink\n\titems chan item\n}}\n\n\
+             func newJoiner(s sink) *joiner {{ return &joiner{{sink: s, items: make(chan item)}} }}\n\n\
+             func (j *joiner) Consume(ins []func() (item, bool)) error {{\n\tfor _, in := range ins {{\n\
+             \t\tgo j.read(in)\n\t}}\n\tfor it := range j.items {{\n\t\tswitch v := it.value.(type) {{\n\
+             \t\tcase int:\n\t\t\t{kind}\n\t\tcase error:\n\t\t\treturn v\n\t\t}}\n\t}}\n\treturn j.sink.Close()\n}}\n\n\
+             func (j *joiner) read(in func() (item, bool)) {{\n\tfor it, ok := in(); ok; it, ok = in() {{\n\
+             \t\tj.items <- it\n\t}}\n}}\n{other}"
+        )
+    };
+    let fails = "if err := j.sink.Put(v); err != nil {\n\t\t\t\treturn err\n\t\t\t}";
+    let told = ["m.go:25 send-without-receiver medium"];
+    check(&[("m.go", &source(fails, ""))], &told);
+    check(&[("m.go", &source("_ = j.sink.Put(v)", ""))], &[]);
+    let drains = "\nfunc (j *joiner) Rest() {\n\tfor range j.items {\n\t}\n}\n";
+    check(&[("m.go", &source(fails, drains))], &[]);
+}
+
+/// Timers of a second or less are soon gone, however many turns there are.
+#[test]
+fn timers_that_are_gone_in_a_second() {
+    let source = |wait: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\nfunc Follow(updates <-chan int, show func(int)) {{\n\
+             \twait := {wait}\n\tfor {{\n\t\tselect {{\n\t\tcase update := <-updates:\n\t\t\tshow(update)\n\
+             \t\tcase <-time.After(wait):\n\t\t\tshow(0)\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let old = ("go.mod", "module example.com/m\n\ngo 1.22\n");
+    check(&[old, ("m.go", &source("time.Minute"))], &["m.go:11 timer-not-stopped medium"]);
+    check(&[old, ("m.go", &source("20 * time.Millisecond"))], &["m.go:11 timer-not-stopped low"]);
+}

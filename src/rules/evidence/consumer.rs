@@ -16,7 +16,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{
     BlockId, Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk,
 };
-use crate::index::{Callee, Def, LocalId, LocalKind, Type};
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::announced;
@@ -292,7 +292,10 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Opti
         return None;
     }
     let started = groups.is_started(scene, op.literal)
-        || op.literal.is_none() && (runs_apart(&scene.cx) || says_end && !is_called(&scene.cx));
+        || op.literal.is_none()
+            && (runs_apart(&scene.cx)
+                || says_end && !is_called(&scene.cx)
+                || starts_senders(groups, group, op));
     if !started || !cfg.reaches(receive, receive) || drains_at_end(scene, cfg, group, op) {
         return None;
     }
@@ -317,7 +320,7 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Opti
             _ => None,
         },
     };
-    let paths = cfg.search(Start::After(receive), Vec::new(), &mut walk);
+    let paths = cfg.search(Start::After(receive), (Vec::new(), true), &mut walk);
     let path = paths.first()?;
     let decided = path.decisions().filter_map(condition).next_back();
     let left = match path.end {
@@ -326,6 +329,30 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Opti
     };
     let failed = decided.and_then(|asked| failed(scene, &read, asked));
     Some(Exits { left, decided: decided.map(|expr| scene.span(Node::Expr(expr))), failed })
+}
+
+/// Whether the function that receives starts all goroutines that send: when it returns nobody else is left who
+/// knows of them.
+fn starts_senders(groups: &Groups<'_>, group: &Group, receive: &Op) -> bool {
+    let scene = &groups.scenes[receive.scene];
+    let started_here = |func: FuncId| {
+        let uses = scene.cx.package.uses();
+        let named = uses.named.get(&func).map_or(&[][..], Vec::as_slice);
+        let mut used = named.iter().filter(|(user, _)| !scene.cx.index().is_in_test_file(*user));
+        used.all(|&(user, expr)| {
+            let literal = || scene.literal_around(Node::Expr(expr));
+            user == scene.cx.func
+                && (scene.starts(func).next().is_some()
+                    || literal().is_some_and(|literal| is_started(scene, literal)))
+        })
+    };
+    let mut sends = group.ops.iter().filter(|op| op.act == Act::Send).peekable();
+    sends.peek().is_some()
+        && sends.all(|send| {
+            send.scene != receive.scene
+                && send.literal.is_none()
+                && started_here(groups.scenes[send.scene].cx.func)
+        })
 }
 
 /// What a method was called of that gave the error which a condition asks for.
@@ -499,22 +526,25 @@ fn rejoining(cfg: &Cfg, again: &[StepId]) -> Vec<ExprId> {
 }
 
 impl Walk for GiveUp<'_, '_> {
-    type State = Decided;
+    /// What is decided, and whether that is more than which clause was chosen: what a `switch` chooses may
+    /// well be the last that is sent.
+    type State = (Decided, bool);
 
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+    fn step(&mut self, (decided, counts): &Self::State, step: StepId) -> Passing<Self::State> {
         if self.again.contains(&step) {
             return Passing::Drop;
         }
         let mut decided = decided.clone();
         self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On((decided, *counts))
     }
 
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+    fn edge(&mut self, (decided, counts): &Self::State, edge: &Edge) -> Option<Self::State> {
+        let mut counts = *counts;
         match edge.kind {
             EdgeKind::Done(range) if Some(range) == self.range => return None,
-            // What a `switch` or `select` chooses may well be the last that is sent.
-            EdgeKind::Case(..) | EdgeKind::NoCase(_) | EdgeKind::Arm(..) => return None,
+            EdgeKind::Arm(..) => return None,
+            EdgeKind::Case(..) | EdgeKind::NoCase(_) => counts = false,
             EdgeKind::True(asked) | EdgeKind::False(asked) => {
                 let function = &self.read.function;
                 let asks = locals_in(function, Node::Expr(asked));
@@ -554,15 +584,19 @@ impl Walk for GiveUp<'_, '_> {
                 if !error && compares && decides {
                     return None;
                 }
+                counts |= self.scene.nil_test(asked).is_some_and(|(local, unequal)| {
+                    unequal == matches!(edge.kind, EdgeKind::True(_))
+                        && function.info.local(local).ty.is_error()
+                });
             }
             _ => {}
         }
         let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
+        self.conditions.edge(&mut next, edge).then_some((next, counts))
     }
 
-    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
-        matches!(exit, Exit::Return(_) | Exit::End)
+    fn exit(&mut self, (_, counts): &Self::State, exit: Exit) -> bool {
+        *counts && matches!(exit, Exit::Return(_) | Exit::End)
     }
 }
 

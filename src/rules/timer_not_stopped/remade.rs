@@ -13,6 +13,9 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 /// Constant waits up to this long, in nanoseconds, are of no interest once the loop has ended.
 const SOON: i128 = 5_000_000_000;
 
+/// The same while it goes on: what its turns of this time leave behind is little.
+const BRIEF: i128 = 1_000_000_000;
+
 /// The finding about a ticker or timer that is thrown away while it runs, if there is one.
 pub fn check(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
     match held.fact.ends.is_empty() {
@@ -85,9 +88,10 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
     };
     let mut finding = cx.finding(held.span(function), "stays until it fires", message);
     let adds_up = || matches!(recurrence::runs(&cx.package, cx.func), Runs::Again(..));
-    finding.confidence = match again || adds_up() {
+    let brief = wait(function, held.call).is_some_and(|wait| wait <= BRIEF);
+    finding.confidence = match !brief && (again || adds_up()) {
         true => finding.confidence.min(Confidence::Medium),
-        // One timer for each time that the loop ends.
+        // One timer for each time that the loop ends, or for each turn of the last second.
         false => Confidence::Low,
     };
     finding.labels.push(Label {
@@ -142,10 +146,17 @@ fn arm(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<
     Some((select, index as u32))
 }
 
-/// How long a timer waits, in nanoseconds, if that is a constant.
+/// How long a timer waits, in nanoseconds, if that is a constant, or a variable that is never another.
 fn wait(function: &Function<'_>, call: ExprId) -> Option<i128> {
-    let args = function.args(call);
-    function.info.constant(*args.first()?)?.as_int()
+    let duration = *function.args(call).first()?;
+    let constant = |expr: ExprId| function.info.constant(expr)?.as_int();
+    constant(duration).or_else(|| {
+        let Def::Local(local) = *function.info.resolve(duration) else { return None };
+        match function.only_definition_of(local)?.source {
+            Source::Expr(value) => constant(value),
+            _ => None,
+        }
+    })
 }
 
 /// Whether a duration is what some call gives, as one that grows from turn to turn: nobody knows how long
