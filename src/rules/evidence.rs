@@ -43,6 +43,7 @@ mod unanswered;
 mod unclosed;
 mod under_lock;
 mod ungiven;
+mod unheard;
 mod unmade;
 mod unreplied;
 mod unrun;
@@ -83,6 +84,7 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     sibling::check(&groups, findings);
     recipient::check(&groups, findings);
     consumer::check(&groups, findings);
+    unheard::check(&groups, findings);
     each_function(package, &["make(chan"], |scene| unshared::check(scene, findings));
     each_function(package, &[".Done():"], |scene| token::check(scene, findings));
 }

@@ -2677,3 +2677,25 @@ fn timers_that_are_gone_in_a_second() {
     check(&[old, ("m.go", &source("time.Minute"))], &["m.go:11 timer-not-stopped medium"]);
     check(&[old, ("m.go", &source("20 * time.Millisecond"))], &["m.go:11 timer-not-stopped low"]);
 }
+
+/// Who stops a goroutine by a send waits for ever where that has left with an error.
+#[test]
+fn a_stop_that_is_sent_to_who_has_left() {
+    let source = |fails: &str, stop: &str| {
+        format!(
+            "package m\n\ntype worker struct {{\n\tstop    chan struct{{}}\n\twork    chan int\n\tdo      func(int) error\n\
+             \trunning, stopped bool\n}}\n\nfunc newWorker(do func(int) error, work chan int) *worker {{\n\
+             \tw := &worker{{stop: make(chan struct{{}}), work: work, do: do, running: true}}\n\tgo w.run()\n\
+             \treturn w\n}}\n\nfunc (w *worker) run() {{\n\tfor {{\n\t\tselect {{\n\t\tcase <-w.stop:\n\t\t\treturn\n\
+             \t\tcase v := <-w.work:\n\t\t\tif err := w.do(v); err != nil {{\n\t\t\t\t{fails}\n\t\t\t}}\n\t\t}}\n\t}}\n}}\n\n\
+             func (w *worker) Stop() {{\n\t{stop}w.stop <- struct{{}}{{}}\n}}\n"
+        )
+    };
+    let told = ["m.go:30 send-without-receiver medium"];
+    check(&[("m.go", &source("return", ""))], &told);
+    check(&[("m.go", &source("println(err)", ""))], &[]);
+    let once = "if w.stopped {\n\t\treturn\n\t}\n\tw.stopped = true\n\t";
+    check(&[("m.go", &source("return", once))], &["m.go:34 send-without-receiver medium"]);
+    let running = "if !w.running {\n\t\treturn\n\t}\n\t";
+    check(&[("m.go", &source("w.running = false\n\t\t\t\treturn", running))], &[]);
+}

@@ -38,11 +38,11 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// How a consumer leaves.
-struct Exits {
+pub(super) struct Exits {
     /// What it returns by.
-    left: Span,
+    pub left: Span,
     /// The last thing that was decided.
-    decided: Option<Span>,
+    pub decided: Option<Span>,
     /// What a method was called of whose error was that, as it is written.
     failed: Option<String>,
 }
@@ -305,29 +305,63 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Opti
         .filter(|other| matches!(other.act, Act::Receive | Act::Range) && other.same_body(op))
         .filter_map(|other| other.step(scene, cfg))
         .collect();
+    exits_from(scene, &read, op, &again, (Start::After(receive), true))
+}
+
+/// Where the goroutine that receives in a `select` returns by another arm of it, with an error that it has met
+/// there.
+pub(super) fn fails_beside(groups: &Groups<'_>, op: &Op) -> Option<Exits> {
+    let scene = &groups.scenes[op.scene];
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let cfg = &read.function.body(read.function.body_of(op.literal)?).cfg;
+    let (select, own) = op.select?;
+    let started =
+        groups.is_started(scene, op.literal) || op.literal.is_none() && runs_apart(&scene.cx);
+    if !started {
+        return None;
+    }
+    let again: Vec<StepId> = op.step(scene, cfg).into_iter().collect();
+    let arms = cfg.edges_of(cfg.block_of(cfg.step_of_stmt(select)?)).iter();
+    let others = arms.filter(|edge| matches!(edge.kind, EdgeKind::Arm(_, arm) if arm != own));
+    others
+        .map(|edge| Start::Block(edge.to))
+        .find_map(|start| exits_from(scene, &read, op, &again, (start, false)))
+}
+
+/// The first way out from a step on which one does not receive again. `counts` says whether anything that is
+/// decided there is enough, or an error is called for.
+fn exits_from<'a>(
+    scene: &Scene<'a>,
+    read: &Read<'a>,
+    op: &Op,
+    again: &[StepId],
+    (start, counts): (Start, bool),
+) -> Option<Exits> {
+    let body = read.function.body_of(op.literal)?;
+    let cfg = &read.function.body(body).cfg;
     let conditions = Conditions::new(&read.function, body);
     let (value, more) = bound(scene, op);
     let mut walk = GiveUp {
         scene,
-        read: &read,
-        again: &again,
-        tainted: tainted(scene, &read, value),
+        read,
+        again,
+        tainted: tainted(scene, read, value),
         more,
         conditions: &conditions,
-        rejoining: rejoining(cfg, &again),
+        rejoining: rejoining(cfg, again),
         range: match op.node {
             Node::Stmt(stmt) => Some(stmt),
             _ => None,
         },
     };
-    let paths = cfg.search(Start::After(receive), (Vec::new(), true), &mut walk);
+    let paths = cfg.search(start, (Vec::new(), counts), &mut walk);
     let path = paths.first()?;
     let decided = path.decisions().filter_map(condition).next_back();
     let left = match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => scene.span(Node::Stmt(stmt)),
         _ => decided.map(|expr| scene.span(Node::Expr(expr)))?,
     };
-    let failed = decided.and_then(|asked| failed(scene, &read, asked));
+    let failed = decided.and_then(|asked| failed(scene, read, asked));
     Some(Exits { left, decided: decided.map(|expr| scene.span(Node::Expr(expr))), failed })
 }
 
@@ -584,10 +618,11 @@ impl Walk for GiveUp<'_, '_> {
                 if !error && compares && decides {
                     return None;
                 }
-                counts |= self.scene.nil_test(asked).is_some_and(|(local, unequal)| {
-                    unequal == matches!(edge.kind, EdgeKind::True(_))
-                        && function.info.local(local).ty.is_error()
-                });
+                counts |= decides
+                    && self.scene.nil_test(asked).is_some_and(|(local, unequal)| {
+                        unequal == matches!(edge.kind, EdgeKind::True(_))
+                            && function.info.local(local).ty.is_error()
+                    });
             }
             _ => {}
         }
