@@ -1,10 +1,12 @@
 //! A consumer that gives up on an error while its producer goes on sending.
 //!
 //! Evidence: all operations on the channel are seen; every receiver is a loop of a goroutine of its
-//! own that has a way out which neither the close of the channel nor what was received decides; a
-//! send with nothing beside stands in a loop elsewhere. Once the last consumer has gone that way,
-//! the send waits for ever, however much room there is, unless the room was made for the loop. A
-//! consumer that receives beside something else counts where there is no room. A send that gives up
+//! own, or of the function that starts all who send, and has a way out which neither the close of the
+//! channel nor what was received decides (what a `switch` chooses does so, unless an error is met
+//! after it); a send with nothing beside stands in a loop elsewhere. Once the last consumer has gone
+//! that way, the send waits for ever, however much room there is, unless the room was made for the
+//! loop, or whoever sends asks how much there is. A consumer that receives beside something else
+//! counts where there is no room, or the loop around the send has no condition. A send that gives up
 //! when the caller's context is done counts where the caller waits for the sender. Where the consumer
 //! closes another channel to say that it has left, a send of a method that does not look need not stand
 //! in a loop, and a constant number of places is taken by and by. A consumer that leaves because its
