@@ -2699,3 +2699,26 @@ fn a_stop_that_is_sent_to_who_has_left() {
     let running = "if !w.running {\n\t\treturn\n\t}\n\t";
     check(&[("m.go", &source("w.running = false\n\t\t\t\treturn", running))], &[]);
 }
+
+/// A goroutine of the code under test that waits for more work, in what its loop calls, is idle when the test is
+/// over.
+#[test]
+fn a_worker_that_a_test_does_not_end() {
+    let source = |turns: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype queue struct {{\n\tmu   sync.Mutex\n\tcond *sync.Cond\n\tn    int\n}}\n\n\
+             func (q *queue) add() {{\n\tq.mu.Lock()\n\tq.n++\n\tq.mu.Unlock()\n\tq.cond.Signal()\n}}\n\n\
+             func (q *queue) wait() {{\n\tq.mu.Lock()\n\tif q.n == 0 {{\n\t\tq.cond.Wait()\n\t}}\n\tq.n--\n\
+             \tq.mu.Unlock()\n}}\n\nfunc start(work func()) *queue {{\n\tq := &queue{{}}\n\
+             \tq.cond = sync.NewCond(&q.mu)\n\tgo q.run(work)\n\treturn q\n}}\n\n\
+             func (q *queue) run(work func()) {{\n\t{turns}\n}}\n"
+        )
+    };
+    let test = "package m\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tdone := make(chan struct{})\n\
+                \tq := start(func() { done <- struct{}{} })\n\tq.add()\n\t<-done\n}\n";
+    let test = ("m_test.go", test);
+    let turns = source("for {\n\t\tq.wait()\n\t\twork()\n\t}");
+    check(&[("m.go", &turns), test], &["m.go:21 cond-wait-lost low"]);
+    let twice = source("q.wait()\n\twork()\n\tq.wait()");
+    check(&[("m.go", &twice), test], &["m.go:21 cond-wait-lost high"]);
+}

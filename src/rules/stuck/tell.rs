@@ -420,7 +420,9 @@ impl Story<'_> {
                     // A goroutine of the code under test, which the test has not ended.
                     WaitsFor::Receive | WaitsFor::Range | WaitsFor::Condition => {
                         let file = |func| self.program.func(func).file;
-                        self.loops(goroutine.at) > 0 && file(goroutine.at.func) != file(self.root)
+                        let mut on_the_way = goroutine.calls.iter().chain([&goroutine.at]);
+                        on_the_way.any(|&site| self.loops(site) > 0)
+                            && file(goroutine.at.func) != file(self.root)
                     }
                     _ => false,
                 },
