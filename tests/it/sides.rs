@@ -2722,3 +2722,21 @@ fn a_worker_that_a_test_does_not_end() {
     let twice = source("q.wait()\n\twork()\n\tq.wait()");
     check(&[("m.go", &twice), test], &["m.go:21 cond-wait-lost high"]);
 }
+
+/// A wait for the end of `Background` alone is meant to last; beside something else it is no way out.
+#[test]
+fn a_wait_for_a_context_without_an_end() {
+    let source = |waits: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\nfunc Wait(fails func() bool) {{\n\tctx := context.Background()\n\
+             \tanswer := make(chan int)\n\tgo func() {{\n\t\tif fails() {{\n\t\t\treturn\n\t\t}}\n\t\tanswer <- 1\n\t}}()\n\
+             \tgo func() {{\n\t\t{waits}\n\t}}()\n}}\n"
+        )
+    };
+    let both = "select {\n\t\tcase <-ctx.Done():\n\t\tcase <-answer:\n\t\t}";
+    check(&[("m.go", &source(both))], &["m.go:15 select-never-ready low"]);
+    let after = "<-answer\n\t\t<-ctx.Done()";
+    check(&[("m.go", &source(after))], &["m.go:15 receive-without-sender medium"]);
+    let alone = source("<-ctx.Done()").replace("answer <- 1", "println(answer)");
+    check(&[("m.go", &alone)], &[]);
+}

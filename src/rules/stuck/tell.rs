@@ -350,7 +350,9 @@ impl Story<'_> {
     /// Whether a goroutine waits at a channel that it made itself only to wait, `select {}` by another
     /// name; or for the end of a context of which it is known where it is made that it has none.
     pub fn is_meant(&self, centre: &Goroutine) -> bool {
-        if centre.resources.first().is_some_and(|context| self.is_background(context)) {
+        if let [only] = &centre.resources[..]
+            && self.is_background(only)
+        {
             return true;
         }
         let func = self.program.func(centre.at.func);
