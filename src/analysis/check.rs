@@ -174,7 +174,7 @@ impl Run<'_> {
                 Err(note) => all.notes.push(note),
             }
         }
-        let any = selected().next().map(|(_, cx)| cx).filter(|_| !found.is_empty());
+        let any = with(|_| true).filter(|_| !found.is_empty());
         let of_tests = any.is_some_and(|cx| guard::run(|| supports_tests(&cx)).unwrap_or(false));
         let mut fixes: BTreeMap<FileId, usize> = BTreeMap::new();
         for (everywhere, mut finding) in found {

@@ -6,7 +6,7 @@ use crate::source::Span;
 use crate::syntax::ExprId;
 
 use super::types::UNKNOWN;
-use super::{Callee, Constant, Def, Local, LocalId, Type};
+use super::{Callee, Constant, Def, Local, LocalId, LocalKind, Type};
 
 /// The names, types, constants and calls of one function, its signature and its function
 /// literals included; or of one specification of package level.
@@ -65,6 +65,12 @@ impl BodyInfo {
     /// One of `locals`.
     pub fn local(&self, id: LocalId) -> &Local {
         &self.locals[id.0 as usize]
+    }
+
+    /// A parameter of the function, or of a literal in it, by its number; `None` if it has no name.
+    pub fn param(&self, literal: Option<ExprId>, index: u32) -> Option<LocalId> {
+        let is_it = |local: &Local| local.owner == literal && local.kind == LocalKind::Param(index);
+        Some(LocalId(self.locals.iter().position(is_it)? as u32))
     }
 
     /// What the name at `span` declares: for parameters, results and the names of `var`, `const`

@@ -2,11 +2,10 @@
 //! peer on the same machine.
 
 use crate::catalog::{self, Base, Blocking, Driver, Wait};
-use crate::flow::Step;
 use crate::index::{Callee, Constant, Def, FuncId, LocalKind, ObjectKind, Package, Type};
 use crate::rules::FunctionCx;
 use crate::rules::memo::Kept;
-use crate::summary::{At, BodyId, Function, Place, Root, facts, operand};
+use crate::summary::{At, Function, Place, Root, facts, operand};
 use crate::syntax::{
     BinaryOp, DeclId, DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp,
 };
@@ -314,12 +313,7 @@ fn gives_with(
     let Some(read) = cx.summaries().read(func) else { return false };
     let function = &read.function;
     let file = function.file;
-    let given = function.body(BodyId::OWN).cfg.steps().filter_map(|step| {
-        let at = At { body: BodyId::OWN, step };
-        let Step::Return(stmt) = function.step(at) else { return None };
-        let StmtKind::Return(values) = &file.stmt(stmt).kind else { return None };
-        Some((at, values.first().copied()))
-    });
+    let given = function.returns().map(|(at, values)| (at, values.first().copied()));
     let is_nil = |value: ExprId| matches!(function.info.resolve(file.unparen(value)), Def::Nil);
     let mut given = given.filter(|&(_, value)| !value.is_some_and(is_nil)).peekable();
     let has_field = |(at, value): (At, Option<ExprId>)| {

@@ -5,16 +5,15 @@ pub mod kept;
 
 use rustc_hash::FxHashSet;
 
-use crate::catalog::{Base, Context, ContextRole, TypeRole};
-use crate::flow::Step;
+use crate::catalog::{Base, Context, ContextRole, Facts, TypeRole};
 use crate::index::{BodyInfo, Callee, FuncId, LocalKind, Type};
 use crate::rules::recurrence::Runs;
-use crate::rules::scene::serves_tests;
+use crate::rules::scene::{Scene, serves_tests};
 use crate::rules::{FunctionCx, PackageCx, literals, recurrence};
 use crate::summary::{
     Act, At, BodyId, ContextRoot, Function, Mode, Place, Root, facts, named, operand,
 };
-use crate::syntax::{ExprId, ExprKind, File, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, File, Symbol};
 
 /// How many callers are followed to the one that makes the context.
 const MAX_CALLERS: u32 = 9;
@@ -262,11 +261,7 @@ fn gives_ended(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> bool {
     };
     let package = PackageCx { package: func.package, ..cx.package };
     let (cx, function) = (FunctionCx { package, func }, &read.function);
-    let cfg = &function.body(BodyId::OWN).cfg;
-    cfg.steps().any(|step| {
-        let Step::Return(stmt) = cfg.step(step) else { return false };
-        let StmtKind::Return(values) = &function.file.stmt(stmt).kind else { return false };
-        let at = At { body: BodyId::OWN, step };
+    function.returns().any(|(at, values)| {
         let mut given = values.iter().filter(|&&value| function.info.type_of(value).is_context());
         // A `return` of a function that names its results.
         values.is_empty()
@@ -294,23 +289,18 @@ fn is_left_alone(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) ->
             })
         })
     };
+    let is_left = |fact: &Context| {
+        fact.left_by.iter().any(|word| known(word)) && !fact.given_by.iter().any(|word| known(word))
+    };
     function.calls().any(|(at, call)| {
         let facts = facts(cx.catalog(), function.index, function.info.callee(call));
         let mut contexts = facts.all_in_force::<Context>(cx.versions());
         let Some(fact) = contexts.find(|fact| !fact.given_by.is_empty()) else { return false };
         let holder = operand(function, call, Base::Receiver);
         let holder = holder.and_then(|holder| function.object_places(at, holder).only().cloned());
-        holder.is_some_and(|holder| place.is_within(&holder))
-            && fact.left_by.iter().any(|word| known(word))
-            && !fact.given_by.iter().any(|word| known(word))
-    }) || {
-        let fact = held_in(cx, function, place);
-        fact.is_some_and(|(field, fact)| {
-            fact.left_by.iter().any(|word| known(word))
-                && !fact.given_by.iter().any(|word| known(word))
-                && !known(&format!(".{field} = "))
-        })
-    }
+        holder.is_some_and(|holder| place.is_within(&holder)) && is_left(fact)
+    }) || held_in(cx, function, place)
+        .is_some_and(|(field, fact)| is_left(fact) && !known(&format!(".{field} = ")))
 }
 
 /// The field of a parameter that a place is, and what is known of the context in it.
@@ -325,13 +315,30 @@ fn held_in<'c>(
         Root::LiteralParam(literal, index) => (Some(literal), index),
         _ => return None,
     };
-    let mut locals = function.info.locals().iter();
-    let given = locals.find(|it| it.owner == owner && it.kind == LocalKind::Param(index))?;
-    let holder = given.ty.strip_pointer().named()?;
+    let given = function.info.local(function.info.param(owner, index)?);
+    let member = of_member(cx, given.ty.strip_pointer(), field)?;
+    Some((field, member.in_force::<Context>(cx.versions())?))
+}
+
+/// What is known of a field or method of a type.
+fn of_member<'c>(cx: &FunctionCx<'c>, ty: &Type, member: Symbol) -> Option<&'c Facts> {
+    let holder = ty.named()?;
     let mut name = holder.qualified();
-    (name.receiver, name.name) = (Some(holder.name), field);
-    let fact = named(cx.catalog(), name).in_force::<Context>(cx.versions())?;
-    Some((field, fact))
+    (name.receiver, name.name) = (Some(holder.name), member);
+    Some(named(cx.catalog(), name))
+}
+
+/// Whether a channel is what `Done` gives of a context that the function was given and that nobody in the run
+/// ends; `None` where it is of none that it was given.
+pub fn is_of_endless(scene: &Scene<'_>, channel: ExprId) -> Option<bool> {
+    let (context, _) = scene.method_call(channel)?;
+    let given = scene.info.local(scene.local(context)?);
+    match given.kind {
+        LocalKind::Param(index) if given.owner.is_none() && given.ty.is_context() => {
+            Some(!may_be_done(&scene.cx, index))
+        }
+        _ => None,
+    }
 }
 
 /// Whether this type is a context, or one that a library makes of it.
@@ -341,15 +348,10 @@ pub fn is_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
 
 /// Whether this type is a request, and `Context()` the context that it holds.
 pub fn holds_context(cx: &FunctionCx<'_>, ty: &Type) -> bool {
-    let Some(holder) = ty.named() else { return false };
-    if !cx.package.has_role(ty, TypeRole::Request) {
-        return false;
-    }
-    let mut name = holder.qualified();
-    (name.receiver, name.name) = (Some(holder.name), Symbol::new("Context"));
-    named(cx.catalog(), name)
-        .all_in_force::<Context>(cx.versions())
-        .any(|fact| fact.role == ContextRole::Accessor)
+    let is_accessor = |fact: &Context| fact.role == ContextRole::Accessor;
+    cx.package.has_role(ty, TypeRole::Request)
+        && of_member(cx, ty, Symbol::new("Context"))
+            .is_some_and(|facts| facts.all_in_force(cx.versions()).any(is_accessor))
 }
 
 /// Whether a call asks whether a context is over: `ctx.Err()`.

@@ -3,7 +3,7 @@
 
 use crate::catalog::{Copying, Depth, Part, Signature, TypeRole};
 use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
-use crate::index::{Def, Local, LocalId, LocalKind, Type};
+use crate::index::{Def, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::source::{Location, Span};
 use crate::summary::{self, Act, At, BodyId, Effect, Function, Mode, Place, Read, Root, Spawn};
@@ -247,9 +247,7 @@ pub fn parameter(function: &Function<'_>, body: BodyId, place: &Place) -> Option
         Root::LiteralParam(of, index) if literal == Some(of) => index,
         _ => return None,
     };
-    let is_it = |local: &Local| local.kind == LocalKind::Param(index) && local.owner == literal;
-    let found = function.info.locals().iter().position(is_it)?;
-    Some(LocalId(found as u32))
+    function.info.param(literal, index)
 }
 
 /// What a parameter is to a function that handles a request, if the effect is a use that needs the

@@ -131,6 +131,18 @@ impl<'a> Function<'a> {
         })
     }
 
+    /// The `return` statements of the function itself, with what each gives.
+    pub fn returns(&self) -> impl Iterator<Item = (At, &[ExprId])> {
+        self.body(BodyId::OWN).cfg.steps().filter_map(|step| {
+            let at = At { body: BodyId::OWN, step };
+            let Step::Return(stmt) = self.step(at) else { return None };
+            match &self.file.stmt(stmt).kind {
+                StmtKind::Return(values) => Some((at, &values[..])),
+                _ => None,
+            }
+        })
+    }
+
     /// Where a call happens, is started or is registered; `None` if it is never reached.
     pub fn at_call(&self, call: ExprId) -> Option<At> {
         self.by_call.get(&self.file.unparen(call)).copied()

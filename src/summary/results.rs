@@ -1,13 +1,12 @@
 //! What a function gives back.
 
 use crate::catalog::Base;
-use crate::flow::Step;
 use crate::index::{Callee, QualifiedName, Type};
 use crate::summary::context::{self, ContextRoot, operand};
 use crate::summary::effects::Surroundings;
-use crate::summary::function::{At, BodyId, Function};
+use crate::summary::function::Function;
 use crate::summary::place::{Place, Places, Root};
-use crate::syntax::{ExprId, ExprKind, StmtKind};
+use crate::syntax::{ExprId, ExprKind};
 
 /// A result that is a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,12 +82,8 @@ pub(super) fn contexts(function: &Function<'_>, around: &Surroundings<'_>) -> Ve
 
 /// What the `return` statements with values give: the result, its type there, and what it can be.
 fn returned(function: &Function<'_>) -> Vec<(u32, Type, Places)> {
-    let cfg = &function.body(BodyId::OWN).cfg;
     let mut returned = Vec::new();
-    for step in cfg.steps() {
-        let Step::Return(stmt) = cfg.step(step) else { continue };
-        let StmtKind::Return(values) = &function.file.stmt(stmt).kind else { continue };
-        let at = At { body: BodyId::OWN, step };
+    for (at, values) in function.returns() {
         if let [call] = values[..]
             && let Type::Tuple(types) = function.info.type_of(call)
         {

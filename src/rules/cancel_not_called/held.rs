@@ -161,17 +161,13 @@ fn field(cx: &FunctionCx<'_>, read: &Read<'_>) -> Option<Ending> {
 /// The field of a composite literal that is returned on the spot, and that gets this value.
 fn field_of(function: &Function<'_>, value: Root) -> Option<Symbol> {
     let file = function.file;
-    let cfg = &function.body(BodyId::OWN).cfg;
-    cfg.steps().find_map(|step| {
-        let Step::Return(stmt) = cfg.step(step) else { return None };
-        let StmtKind::Return(values) = &file.stmt(stmt).kind else { return None };
+    function.returns().find_map(|(at, values)| {
         let mut made = file.unparen(*values.first()?);
         if let ExprKind::Unary { operand, .. } = file.expr(made).kind {
             made = file.unparen(operand);
         }
         let ExprKind::CompositeLit { elements, .. } = &file.expr(made).kind else { return None };
         elements.iter().find_map(|element| {
-            let at = At { body: BodyId::OWN, step };
             let place = function.places(at, element.value);
             let key = element.key.map(|key| &file.expr(key).kind);
             match (place.only(), key) {

@@ -13,7 +13,7 @@ use crate::index::{Callee, Def, FuncId, ObjectKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::handoff::has_role;
 use crate::rules::scene::holds_any;
-use crate::summary::{self, At, BodyId, Function, Place, Root};
+use crate::summary::{self, At, Function, Place, Root};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 use super::{Chain, Link, MAX_DEPTH, list};
@@ -193,13 +193,7 @@ impl Reader {
         let frame = Frame { number: self.frames, receiver, params, way: &way };
         let cx = FunctionCx { func, ..*cx };
         self.function(&cx, &read.function, &frame, depth);
-        let cfg = &read.function.body(BodyId::OWN).cfg;
-        cfg.steps().find_map(|step| {
-            let Step::Return(stmt) = cfg.step(step) else { return None };
-            let StmtKind::Return(values) = &read.function.file.stmt(stmt).kind else {
-                return None;
-            };
-            let at = At { body: BodyId::OWN, step };
+        read.function.returns().find_map(|(at, values)| {
             let given = id_of(&cx, &read.function, &frame, at, *values.first()?);
             self.routers.knows(&given).then_some(given)
         })

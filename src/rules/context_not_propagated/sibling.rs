@@ -8,7 +8,7 @@ use crate::index::{Callee, Def, FuncId, Signature, Type};
 use crate::rules::context_not_propagated::{evidence, purpose};
 use crate::rules::{FunctionCx, bound, makers};
 use crate::summary::{At, BodyId, Function, What, covering, facts};
-use crate::syntax::{ExprId, StmtKind, Symbol};
+use crate::syntax::{ExprId, Symbol};
 
 /// A method of the same type that does the same under a context.
 pub struct Sibling {
@@ -111,16 +111,8 @@ fn waits_for_nobody(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) 
 fn made_by(cx: &FunctionCx<'_>, func: FuncId) -> Option<Type> {
     let read = cx.summaries().read(func)?;
     let function = &read.function;
-    let cfg = &function.body(BodyId::OWN).cfg;
-    let mut types = cfg.steps().filter_map(|step| match cfg.step(step) {
-        Step::Return(stmt) => match &function.file.stmt(stmt).kind {
-            StmtKind::Return(values) => {
-                values.first().map(|&value| function.info.type_of(value).clone())
-            }
-            _ => None,
-        },
-        _ => None,
-    });
+    let values = function.returns().filter_map(|(_, values)| values.first());
+    let mut types = values.map(|&value| function.info.type_of(value).clone());
     let first = types.next()?;
     let is_concrete = !matches!(cx.index().underlying(&first), Type::Interface(_) | Type::Unknown);
     (is_concrete && types.all(|ty| ty.identical(&first) == Some(true))).then_some(first)

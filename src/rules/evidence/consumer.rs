@@ -293,11 +293,9 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Opti
     if op.select.is_some() && group.may_have_room() && !says_end && !fills() {
         return None;
     }
-    let started = groups.is_started(scene, op.literal)
+    let started = is_goroutine(groups, op)
         || op.literal.is_none()
-            && (runs_apart(&scene.cx)
-                || says_end && !is_called(&scene.cx)
-                || starts_senders(groups, group, op));
+            && (says_end && !is_called(&scene.cx) || starts_senders(groups, group, op));
     if !started || !cfg.reaches(receive, receive) || drains_at_end(scene, cfg, group, op) {
         return None;
     }
@@ -310,6 +308,12 @@ fn gives_up(groups: &Groups<'_>, group: &Group, op: &Op, says_end: bool) -> Opti
     exits_from(scene, &read, op, &again, (Start::After(receive), true))
 }
 
+/// Whether what an operation stands in is run by a goroutine of its own.
+fn is_goroutine(groups: &Groups<'_>, op: &Op) -> bool {
+    let scene = &groups.scenes[op.scene];
+    groups.is_started(scene, op.literal) || op.literal.is_none() && runs_apart(&scene.cx)
+}
+
 /// Where the goroutine that receives in a `select` returns by another arm of it, with an error that it has met
 /// there.
 pub(super) fn fails_beside(groups: &Groups<'_>, op: &Op) -> Option<Exits> {
@@ -317,9 +321,7 @@ pub(super) fn fails_beside(groups: &Groups<'_>, op: &Op) -> Option<Exits> {
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let cfg = &read.function.body(read.function.body_of(op.literal)?).cfg;
     let (select, own) = op.select?;
-    let started =
-        groups.is_started(scene, op.literal) || op.literal.is_none() && runs_apart(&scene.cx);
-    if !started {
+    if !is_goroutine(groups, op) {
         return None;
     }
     let again: Vec<StepId> = op.step(scene, cfg).into_iter().collect();
@@ -579,6 +581,7 @@ impl Walk for GiveUp<'_, '_> {
         let mut counts = *counts;
         match edge.kind {
             EdgeKind::Done(range) if Some(range) == self.range => return None,
+            // What a `select` chooses may well be the last that is sent, as what a `switch` does.
             EdgeKind::Arm(..) => return None,
             EdgeKind::Case(..) | EdgeKind::NoCase(_) => counts = false,
             EdgeKind::True(asked) | EdgeKind::False(asked) => {

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, LocalKind, Type};
-use crate::rules::endable::may_be_done;
+use crate::rules::endable::is_of_endless;
 use crate::rules::evidence::announced;
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::closed::may_recover;
@@ -200,15 +200,8 @@ impl<'g, 'a> Left<'g, 'a> {
     fn comes_back(&self) -> bool {
         self.receives.iter().any(|(receive, arm)| {
             let scene = &self.groups.scenes[receive.scene];
-            let context = scene.method_call(arm.channel).and_then(|(base, _)| scene.local(base));
-            let given = context.map(|local| scene.info.local(local));
-            let never_ends = given.is_some_and(|local| match local.kind {
-                LocalKind::Param(index) if local.owner.is_none() && local.ty.is_context() => {
-                    !may_be_done(&scene.cx, index)
-                }
-                _ => false,
-            });
-            never_ends || receive.literal.is_none() && is_started_again(scene)
+            is_of_endless(scene, arm.channel) == Some(true)
+                || receive.literal.is_none() && is_started_again(scene)
         })
     }
 

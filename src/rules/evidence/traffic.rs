@@ -298,11 +298,7 @@ impl<'s, 'a> Channel<'s, 'a> {
 
     /// The channel is given to a literal, as this parameter.
     fn add_parameter(&mut self, literal: ExprId, index: u32) -> Option<()> {
-        let locals = self.scene.info.locals();
-        let param = locals.iter().position(|local| {
-            local.owner == Some(literal) && local.kind == LocalKind::Param(index)
-        })?;
-        let param = LocalId(param as u32);
+        let param = self.scene.info.param(Some(literal), index)?;
         let given_once = self.read.function.definitions_of(param).count() == 1;
         self.aliases.push(param);
         given_once.then_some(())
@@ -587,15 +583,10 @@ pub(super) fn given(cx: FunctionCx<'_>, index: u32, depth: u32) -> Option<Volume
     }
     let read = cx.summaries().read(cx.func)?;
     let scene = Scene::new(cx)?;
-    let locals = scene.info.locals();
-    let Some(param) = locals
-        .iter()
-        .position(|local| local.owner.is_none() && local.kind == LocalKind::Param(index))
-    else {
+    let Some(param) = scene.info.param(None, index) else {
         // A parameter without a name is not used.
         return Some(Volume::default());
     };
-    let param = LocalId(param as u32);
     if read.function.definitions_of(param).count() != 1 {
         return None;
     }

@@ -44,12 +44,9 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
 /// Whether a receive is one of several things that a loop waits for, and what comes says only that it is over.
 fn ends_its_loop(groups: &Groups<'_>, receive: &Op) -> bool {
     let scene = &groups.scenes[receive.scene];
-    let says_nothing = match scene.cx.index().underlying(scene.info.type_of(receive.channel)) {
-        Type::Chan(_, value) => match scene.cx.index().underlying(&value) {
-            Type::Struct(of) => of.fields.is_empty(),
-            Type::Basic(basic) => basic == Basic::Bool,
-            _ => false,
-        },
+    let (index, channel) = (scene.cx.index(), scene.info.type_of(receive.channel));
+    let is_flag = || match index.underlying(channel) {
+        Type::Chan(_, value) => matches!(index.underlying(&value), Type::Basic(Basic::Bool)),
         _ => false,
     };
     let leaves = || {
@@ -57,7 +54,7 @@ fn ends_its_loop(groups: &Groups<'_>, receive: &Op) -> bool {
         let at = receive.step(scene, &cfg)?;
         Some(!cfg.reaches(at, at))
     };
-    says_nothing
+    (index.is_signal(channel) || is_flag())
         && receive.select.is_some()
         && !loops_around(scene, receive.node).is_empty()
         && leaves().unwrap_or(false)

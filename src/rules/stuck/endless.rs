@@ -2,9 +2,8 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::LocalKind;
 use crate::rules::PackageCx;
-use crate::rules::endable::may_be_done;
+use crate::rules::endable::is_of_endless;
 use crate::rules::scene::Scene;
 use crate::rules::stuck::scene_of;
 use crate::source::Span;
@@ -20,8 +19,8 @@ pub(super) fn rests_on_endless(cx: &PackageCx<'_>, finding: &Finding) -> bool {
 fn is_endless(cx: &PackageCx<'_>, label: &Label) -> Option<bool> {
     let at = label.location;
     let scene = scene_of(cx, at)?;
-    if let Some(context) = awaited_before(&scene, at.span) {
-        return is_given_endless(&scene, context);
+    if let Some(channel) = awaited_before(&scene, at.span) {
+        return is_of_endless(&scene, channel);
     }
     let clauses = scene.nodes.iter().find_map(|&node| match node {
         Node::Stmt(stmt) if scene.span(node).start == at.span.start => {
@@ -37,12 +36,11 @@ fn is_endless(cx: &PackageCx<'_>, label: &Label) -> Option<bool> {
         let text = scene.file.source.text(scene.span(Node::Stmt(comm)));
         label.message.contains(&format!("`{text}`"))
     })?;
-    let channel = Step::Comm(taken).received_from(scene.file)?;
-    let (context, _) = scene.method_call(channel)?;
-    is_given_endless(&scene, context)
+    is_of_endless(&scene, Step::Comm(taken).received_from(scene.file)?)
 }
 
-/// The context that the block around a place has waited for alone when it comes there.
+/// What a method gave (`ctx.Done()`), if the block around a place has waited at that last, and alone, when it
+/// comes there.
 fn awaited_before(scene: &Scene<'_>, place: Span) -> Option<ExprId> {
     let mut before = scene.nodes.iter().rev().filter_map(|&node| {
         let Node::Stmt(stmt) = node else { return None };
@@ -52,18 +50,5 @@ fn awaited_before(scene: &Scene<'_>, place: Span) -> Option<ExprId> {
         let Node::Stmt(block) = block else { return None };
         matches!(scene.file.stmt(block).kind, StmtKind::Block(_)).then_some(channel)
     });
-    let (context, _) = scene.method_call(before.next()?)?;
-    Some(context)
-}
-
-/// Whether a context is one that the function was given and that nobody ends; `None` where it is none that
-/// it was given.
-fn is_given_endless(scene: &Scene<'_>, context: ExprId) -> Option<bool> {
-    let given = scene.info.local(scene.local(context)?);
-    match given.kind {
-        LocalKind::Param(index) if given.owner.is_none() && given.ty.is_context() => {
-            Some(!may_be_done(&scene.cx, index))
-        }
-        _ => None,
-    }
+    before.next().filter(|&channel| scene.method_call(channel).is_some())
 }

@@ -72,7 +72,8 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
     });
     let others: Vec<BlockId> = others.collect();
     let again = others.iter().any(|&block| comes_to(cfg, block, held.at.step));
-    let long = match wait(function, held.call) {
+    let wait = wait(function, held.call);
+    let long = match wait {
         Some(wait) => wait > SOON,
         None => {
             !function.args(held.call).first().is_some_and(|&wait| is_worked_out(function, wait))
@@ -88,7 +89,7 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
     };
     let mut finding = cx.finding(held.span(function), "stays until it fires", message);
     let adds_up = || matches!(recurrence::runs(&cx.package, cx.func), Runs::Again(..));
-    let brief = wait(function, held.call).is_some_and(|wait| wait <= BRIEF);
+    let brief = wait.is_some_and(|wait| wait <= BRIEF);
     finding.confidence = match !brief && (again || adds_up()) {
         true => finding.confidence.min(Confidence::Medium),
         // One timer for each time that the loop ends, or for each turn of the last second.
