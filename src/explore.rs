@@ -86,6 +86,18 @@ pub struct Limits {
     pub chosen: usize,
     /// When states are explored that rest on such a choice.
     pub choices: Choices,
+    /// Which calls are explored.
+    pub calls: Calls,
+}
+
+/// Which calls of functions whose code is known are explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// Those that have to do with channels, locks or goroutines of any kind.
+    Synchronising,
+    /// Those that are given a channel, lock or the like which is explored. Of the others is taken what is
+    /// taken of any unknown code.
+    Given,
 }
 
 /// When states are explored that rest on a choice which the witness would tell of.
@@ -113,6 +125,7 @@ impl Limits {
         decisions: 1_000,
         chosen: 20_000,
         choices: Choices::Freely,
+        calls: Calls::Synchronising,
     };
 }
 
@@ -166,6 +179,20 @@ pub struct Exploration {
 }
 
 impl Exploration {
+    /// Adds what another exploration of the same root found that came after this one; what was left out
+    /// is what the other left out.
+    pub fn follow(&mut self, other: Exploration) {
+        self.stuck.extend(other.stuck);
+        self.states += other.states;
+        self.steps += other.steps;
+        self.bounds = other.bounds;
+        let mut looked_at = self.looked_at.to_vec();
+        looked_at.extend(other.looked_at);
+        looked_at.sort_unstable();
+        looked_at.dedup();
+        self.looked_at = looked_at.into();
+    }
+
     /// Whether every state was explored.
     pub fn complete(&self) -> bool {
         self.bounds == [0; 4]

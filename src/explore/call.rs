@@ -9,7 +9,7 @@ use crate::explore::process::{Deferred, GoroutineId, Mode, Operation, Process};
 use crate::explore::state::State;
 use crate::explore::symbolic::{COUNTS, shrink};
 use crate::explore::value::{ObjectId, Term, Value};
-use crate::explore::{Bound, Site};
+use crate::explore::{Bound, Calls, Site};
 use crate::program::code::{Builtin, FuncId, NameId, Pc, Slot};
 use crate::program::types::{Type, TypeId};
 
@@ -114,7 +114,8 @@ impl Machine<'_> {
         let code = self.program.func(func);
         let running = process.frames.iter().filter(|frame| frame.func == func).count();
         let too_deep = process.frames.len() >= self.limits.depth || running > self.limits.recursion;
-        if too_deep || self.may_skip(state, func, receiver, &call) {
+        let starts = process.frames.is_empty();
+        if too_deep || self.may_skip(state, func, receiver, cells, &call, starts) {
             if too_deep || code.traits.effects {
                 let given = call.args.iter().copied().chain(receiver);
                 let given: Vec<Value> =
@@ -151,10 +152,25 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether running `func` can make no difference for anybody who waits.
-    fn may_skip(&self, state: &State, func: FuncId, receiver: Option<Value>, call: &Call) -> bool {
+    /// Whether running `func` can make no difference for anybody who waits. `starts` says whether a goroutine
+    /// begins with it.
+    fn may_skip(
+        &self,
+        state: &State,
+        func: FuncId,
+        receiver: Option<Value>,
+        cells: &[ObjectId],
+        call: &Call,
+        starts: bool,
+    ) -> bool {
         let code = self.program.func(func);
-        if code.traits.synchronises || code.code.len() <= SMALL {
+        let (synchronises, small) = (code.traits.synchronises, code.code.len() <= SMALL);
+        let is_run = match self.limits.calls {
+            Calls::Synchronising => synchronises || small,
+            Calls::Given => small && !(starts && cells.is_empty()),
+        };
+        // Who gives back a lock of the package need not be given it.
+        if is_run || synchronises && self.holds_any_lock(state) {
             return false;
         }
         let is_function = |value: &Value| match value {
@@ -166,7 +182,9 @@ impl Machine<'_> {
                 )
             }),
         };
-        let given: Vec<Value> = call.args.iter().copied().chain(receiver).collect();
+        let captured =
+            cells.iter().map(|&id| Value::Ref(id)).filter(|_| self.limits.calls == Calls::Given);
+        let given: Vec<Value> = call.args.iter().copied().chain(receiver).chain(captured).collect();
         !given.iter().any(is_function) && !self.reaches_synchronisation(state, &given)
     }
 
@@ -306,10 +324,10 @@ impl Machine<'_> {
             let call = Call { callee, args: Vec::new(), spread: false, want: 0, deferred: true };
             return self.call(state, process, call);
         }
-        if let Some(frame) = process.top() {
-            let args = Vec::new().into_boxed_slice();
-            frame.defers.insert(0, Deferred { callee, args, at });
-        }
+        // What waits without code of its own has no end to wait for.
+        let Some(frame) = process.top() else { return Err(Stop::Cut(Bound::Defers)) };
+        let args = Vec::new().into_boxed_slice();
+        frame.defers.insert(0, Deferred { callee, args, at });
         Ok(())
     }
 
@@ -380,6 +398,11 @@ impl Machine<'_> {
                     self.large.insert(large);
                 }
                 (at < count).then_some((Value::Int(at), Value::Nil))
+            }
+            Value::Nil if self.ranges_over_channel(process.frame().func, slot) => {
+                let operation = Operation::RangeReceive { channel: subject, exit };
+                self.wait(process, operation, 0);
+                return Ok(());
             }
             Value::Nil => None,
             Value::Str(text) => {
@@ -546,6 +569,19 @@ impl Machine<'_> {
             Op::RangeNext { slot, exit: end } if end == exit => Some((slot, at as Pc + 1)),
             _ => None,
         })
+    }
+
+    /// Whether the loop that keeps what it ranges over in `slot` ranges over a variable of a channel type.
+    fn ranges_over_channel(&self, func: FuncId, slot: Slot) -> bool {
+        use crate::program::code::Op;
+        let func = self.program.func(func);
+        let mut starts = func.code.windows(2).filter_map(|ops| match *ops {
+            [Op::Load(from) | Op::LoadCell(from), Op::RangeStart(start)] if start == slot => {
+                Some(func.vars[from.0 as usize].ty)
+            }
+            _ => None,
+        });
+        starts.any(|ty| matches!(self.program.types.underlying(ty), Type::Chan(..)))
     }
 
     /// Goes on with a suspended iterator: for another value, or to let it finish.

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use crate::explore::Calls;
 use crate::explore::machine::Machine;
 use crate::explore::object::{Clock, Object};
 use crate::explore::state::State;
@@ -231,6 +232,15 @@ impl Machine<'_> {
         false
     }
 
+    /// Whether anybody holds a lock.
+    pub(super) fn holds_any_lock(&self, state: &State) -> bool {
+        state.heap.ids().any(|id| match state.heap.get(id) {
+            Object::Mutex(owner) => owner.is_some(),
+            Object::RwMutex { writer, readers, .. } => writer.is_some() || !readers.is_empty(),
+            _ => false,
+        })
+    }
+
     /// Whether a channel, lock or the like that is explored can be reached from any of `values`.
     pub(super) fn reaches_synchronisation(&self, state: &State, values: &[Value]) -> bool {
         let mut seen = vec![false; state.heap.len()];
@@ -240,7 +250,10 @@ impl Machine<'_> {
                 continue;
             }
             let object = state.heap.get(id);
-            if object.is_synchronising() && !state.heap.is_external(id) {
+            // Whoever is given a context alone can only wait for its end.
+            let is_heard = matches!(object, Object::Context { .. });
+            let counts = !is_heard || self.limits.calls == Calls::Synchronising;
+            if counts && object.is_synchronising() && !state.heap.is_external(id) {
                 return true;
             }
             object.values(&mut |value| work.extend(value.object()));

@@ -575,7 +575,10 @@ impl Machine<'_> {
         process: &mut Process,
         call: &Call,
     ) -> Option<Result<(), Stop>> {
-        for &value in &call.args {
+        for (at, &value) in call.args.iter().enumerate() {
+            if !self.prints_text(&call.args, at) {
+                continue;
+            }
             let is_struct = value
                 .object()
                 .is_some_and(|id| matches!(state.heap.get(id), Object::Struct { .. }));
@@ -602,6 +605,30 @@ impl Machine<'_> {
             }
         }
         None
+    }
+
+    /// Whether an argument of a printing function is printed as its text, as far as a format among the arguments
+    /// tells: `%p`, `%T` and the verbs for numbers call no method (<https://pkg.go.dev/fmt#hdr-Printing>).
+    fn prints_text(&self, args: &[Value], at: usize) -> bool {
+        let format = args.iter().enumerate().find_map(|(place, value)| match *value {
+            Value::Str(text) => {
+                Some((place, self.program.text(text))).filter(|it| it.1.contains('%'))
+            }
+            _ => None,
+        });
+        let Some((place, format)) = format.filter(|&(place, _)| place < at) else { return true };
+        // Widths that are arguments and numbered arguments are not counted.
+        if format.contains(['*', '[']) {
+            return true;
+        }
+        let verbs = format.replace("%%", "");
+        let mut verbs = verbs.split('%').skip(1).map(|rest| {
+            rest.trim_start_matches(|c: char| matches!(c, '+' | '-' | '#' | ' ' | '.' | '0'..='9'))
+                .chars()
+                .next()
+        });
+        let verb = verbs.nth(at - place - 1).flatten();
+        verb.is_none_or(|verb| matches!(verb, 'v' | 's' | 'q' | 'x' | 'X' | 'w'))
     }
 
     /// Reading calls `Read` of the reader, copying `Write` of the writer.

@@ -57,11 +57,16 @@ fn goroutine(machine: &Machine<'_>, state: &State, at: usize) -> Option<Goroutin
     let pending = process.pending.as_ref()?;
     let ids = resources(&pending.operation);
     let resources = ids.iter().map(|&id| resource(machine, state, id)).collect();
+    let site = machine.for_caller(process, pending.at);
+    let mut calls = calls(process);
+    if site != pending.at {
+        calls.remove(0);
+    }
     Some(Goroutine {
         number: process.id.0,
         started: process.started,
-        at: pending.at,
-        calls: calls(process),
+        at: site,
+        calls,
         waits_for: waits_for(&pending.operation),
         resources,
         holds: holds(state, process.id),
@@ -151,7 +156,9 @@ fn holder(machine: &Machine<'_>, held: &Held) -> Lock {
     let func = machine.program.func(held.at.func);
     let unlocks = func.code.iter().any(|op| match *op {
         Op::CallMethod { name, .. } | Op::Member(name) => {
+            let methods = || machine.program.methods_by_name.get(&name).into_iter().flatten();
             matches!(machine.program.name(name), "Unlock" | "RUnlock")
+                || methods().any(|&method| machine.program.func(method).traits.unlocks)
         }
         _ => false,
     });

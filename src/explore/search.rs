@@ -19,7 +19,7 @@ use crate::explore::report;
 use crate::explore::state::State;
 use crate::explore::transition::{Step, Way};
 use crate::explore::value::{ObjectId, Value};
-use crate::explore::{Bound, Choices, Exploration, Kind, Limits, Root, Site};
+use crate::explore::{Bound, Calls, Choices, Exploration, Kind, Limits, Root, Site};
 use crate::program::Program;
 use crate::program::code::FuncId;
 
@@ -184,7 +184,7 @@ impl Search<'_> {
             }
             self.expand(entry);
         }
-        if self.out.complete() {
+        if self.out.complete() && self.machine.limits.calls == Calls::Synchronising {
             for stuck in components::never_on(self) {
                 self.keep(stuck);
             }

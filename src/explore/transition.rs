@@ -223,13 +223,21 @@ impl Machine<'_> {
         }
     }
 
+    /// Where a goroutine does what it does at `at`, as its reader sees it: a method that does no more than to take
+    /// a lock does so for its caller.
+    pub(super) fn for_caller(&self, process: &Process, at: Site) -> Site {
+        let caller = process.frames.iter().rev().nth(1);
+        let caller = caller.filter(|_| self.program.func(at.func).traits.locks);
+        caller.map_or(at, |frame| Site { func: frame.func, pc: frame.pc.saturating_sub(1) })
+    }
+
     /// The operations on everything but channels.
     fn act(&mut self, state: &mut State, id: GoroutineId, step: Step) -> Result<(), Stop> {
         let Some(index) = state.process(id) else { return Ok(()) };
         let process = Rc::make_mut(&mut state.processes[index]);
         let Some(pending) = process.pending.take() else { return Ok(()) };
         let (at, want) = (pending.at, pending.want);
-        let held = Held { by: id, at };
+        let held = Held { by: id, at: self.for_caller(process, at) };
         let mut results = Vec::new();
         match pending.operation {
             Operation::Sleep => {

@@ -544,6 +544,10 @@ pub struct Traits {
     pub waits: bool,
     /// Calls `recover`.
     pub recovers: bool,
+    /// Does no more than to take a lock for its caller.
+    pub locks: bool,
+    /// Does no more than to give back a lock of its caller.
+    pub unlocks: bool,
     /// Is a literal that is handed to code which may run it at any time: returned, kept in a
     /// composite literal, field or variable of the package, given to a call.
     pub handed: bool,

@@ -129,6 +129,7 @@ fn traits(program: &mut Program) {
         }
     }
     receive(program, &calls);
+    lock_for_others(program, &calls);
     spread(program, &calls, |traits| &mut traits.synchronises);
     for (func, calls) in program.funcs.iter().zip(&mut calls) {
         calls.extend(unnamed_callees(program, func));
@@ -161,6 +162,38 @@ fn lend(program: &mut Program) {
             let of = &mut program.funcs[id.0 as usize];
             of.traits.root = true;
             at = of.parent;
+        }
+    }
+}
+
+/// Finds the functions that take a lock for their caller, or give it back, and makes roots of those that call
+/// them.
+fn lock_for_others(program: &mut Program, calls: &[Vec<FuncId>]) {
+    /// So many instructions are enough for it.
+    const SHORT: usize = 12;
+    for id in 0..program.funcs.len() {
+        let func = &program.funcs[id];
+        let does = |is: fn(&str) -> bool| {
+            func.code.iter().any(|op| match *op {
+                Op::CallMethod { name, .. } | Op::Member(name) => is(program.name(name)),
+                _ => false,
+            })
+        };
+        let takes = does(|name| matches!(name, "Lock" | "RLock"));
+        let gives = does(|name| matches!(name, "Unlock" | "RUnlock"));
+        let decides = func.code.iter().any(|op| matches!(op, Op::Branch { .. }));
+        let is_short = func.code.len() <= SHORT && func.receiver.is_some() && !decides;
+        let traits = &mut program.funcs[id].traits;
+        traits.locks = is_short && takes && !gives;
+        traits.unlocks = is_short && gives && !takes;
+    }
+    for (id, calls) in calls.iter().enumerate() {
+        let locks = |callee: &FuncId| program.funcs[callee.0 as usize].traits.locks;
+        let mut at = calls.iter().any(locks).then_some(id);
+        // A literal's root belongs to the function that it stands in.
+        while let Some(id) = at {
+            program.funcs[id].traits.root = true;
+            at = program.funcs[id].parent.map(|parent| parent.0 as usize);
         }
     }
 }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::Versions;
 use crate::diagnostic::{Confidence, Finding};
-use crate::explore::{self, Choices, Exploration, Limits, Root};
+use crate::explore::{self, Calls, Choices, Exploration, Limits, Root};
 use crate::index::{Index, is_of_word};
 use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
@@ -216,8 +216,13 @@ impl<'a> Explorer<'a> {
     fn exploration(&self, start: Root, limits: Limits) -> Arc<Exploration> {
         let unchanged = self.unchanged(start, &limits).cloned();
         let quiet = unchanged.unwrap_or_else(|| {
-            let exploration = Arc::new(explore::explore(&self.program, start, &limits));
-            Quiet { limits, exploration }
+            let mut exploration = explore::explore(&self.program, start, &limits);
+            // What is called hides what is done here: without the calls that are given nothing it fits.
+            if limits == OPEN && exploration.stuck.is_empty() && !exploration.complete() {
+                let limits = Limits { calls: Calls::Given, ..limits };
+                exploration.follow(explore::explore(&self.program, start, &limits));
+            }
+            Quiet { limits, exploration: Arc::new(exploration) }
         });
         let exploration = Arc::clone(&quiet.exploration);
         if exploration.stuck.is_empty() {

@@ -294,6 +294,7 @@ impl Story<'_> {
         let miscounted = stuck.doubts.shrunk && counts;
         let at_root = |goroutine: &Goroutine| goroutine.number == 0;
         let brief = self.brief && !stuck.goroutines.iter().any(at_root);
+        let chosen = stuck.witness.iter().any(|step| step.action.is_choice());
         let doubtful = stuck.doubts.failed_test
             || stuck.doubts.unlikely
             // A test sleeps for as long as it takes.
@@ -302,13 +303,15 @@ impl Story<'_> {
             || brief
             || self.asks_twice(stuck)
             || self.asks_own_count(stuck)
+            || self.asks_who_is_last(stuck)
             || self.is_idle(stuck)
+            // That a call gave nil rests on what was chosen for it.
+            || centre.waits_for == WaitsFor::NilChannel && self.ranges(centre.at) && chosen
             // How often a loop counts down is decided by what is not known.
             || stuck.kind == Kind::Misuse(Misuse::NegativeCounter) && self.loops(centre.at) > 0;
         if doubtful || stuck.kind == Kind::Livelock {
             return Confidence::Low;
         }
-        let chosen = stuck.witness.iter().any(|step| step.action.is_choice());
         // A test chooses what it is given: what is unknown there is not open but not understood.
         if chosen && (self.test || self.is_sized(centre) || is_lonely(stuck, centre)) {
             return Confidence::Low;
@@ -317,6 +320,12 @@ impl Story<'_> {
             return Confidence::Medium;
         }
         Confidence::High
+    }
+
+    /// Whether an instruction takes the next value of a `range`.
+    fn ranges(&self, site: Site) -> bool {
+        let func = self.program.func(site.func);
+        matches!(func.code.get(site.pc as usize), Some(Op::RangeNext { .. }))
     }
 
     /// Whether a channel is full whose capacity is computed: how it compares to the number of
@@ -396,6 +405,10 @@ impl Story<'_> {
     pub fn is_handed_over(&self, centre: &Goroutine) -> bool {
         let Some(taken) = held_at(centre) else { return false };
         let (lock, text) = (self.operand(taken), self.text(taken));
+        // What a method takes for its caller another form of evidence follows.
+        if !text.contains("Lock(") {
+            return true;
+        }
         let Some((_, field)) = lock.rsplit_once('.') else { return false };
         let reads = text.contains(".RLock(");
         let gives = if reads { "RUnlock(" } else { "Unlock(" };
@@ -539,6 +552,16 @@ impl Story<'_> {
                 };
                 counts.iter().any(is_counted)
             })
+        })
+    }
+
+    /// Whether it rests on how an atomic counter compares that goroutines count up or down: the last of them
+    /// finds another number than all others.
+    fn asks_who_is_last(&self, stuck: &Stuck) -> bool {
+        stuck.witness.iter().any(|step| {
+            let Action::Condition(_) = step.action else { return false };
+            let text = self.text(step.at);
+            ["atomic.Add", ".Add("].iter().any(|count| text.contains(count))
         })
     }
 
