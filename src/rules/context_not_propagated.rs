@@ -163,6 +163,7 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
             && !is_in_goroutine(function, fresh.call))
         || purpose::waits_for_peers(function, fresh.call)
         || purpose::is_explained(function, &spans)
+        || purpose::is_beside_an_end(function, fresh.call)
         || !fresh.kept && purpose::is_watched(cx, function, fresh.at)
         || purpose::after_the_end(function, fresh.at)
         || purpose::after_the_end(function, made_at)

@@ -6,14 +6,14 @@ pub mod kept;
 use rustc_hash::FxHashSet;
 
 use crate::catalog::{Base, Context, ContextRole, Facts, TypeRole};
-use crate::index::{BodyInfo, Callee, FuncId, LocalKind, Type};
+use crate::index::{BodyInfo, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::recurrence::Runs;
 use crate::rules::scene::{Scene, serves_tests};
 use crate::rules::{FunctionCx, PackageCx, literals, recurrence};
 use crate::summary::{
-    Act, At, BodyId, ContextRoot, Function, Mode, Place, Root, facts, named, operand,
+    Act, At, BodyId, ContextRoot, Function, Mode, Place, Root, Source, facts, named, operand,
 };
-use crate::syntax::{ExprId, ExprKind, File, Symbol};
+use crate::syntax::{ExprId, ExprKind, File, Node, Symbol};
 
 /// How many callers are followed to the one that makes the context.
 const MAX_CALLERS: u32 = 9;
@@ -332,13 +332,46 @@ fn of_member<'c>(cx: &FunctionCx<'c>, ty: &Type, member: Symbol) -> Option<&'c F
 /// ends; `None` where it is of none that it was given.
 pub fn is_of_endless(scene: &Scene<'_>, channel: ExprId) -> Option<bool> {
     let (context, _) = scene.method_call(channel)?;
-    let given = scene.info.local(scene.local(context)?);
+    let local = scene.local(context)?;
+    if let Some(parent) = ends_with_its_body(scene, local) {
+        let given = scene.info.local(parent);
+        return match given.kind {
+            LocalKind::Param(index) if given.owner.is_none() => {
+                Some(!may_be_done(&scene.cx, index))
+            }
+            _ => None,
+        };
+    }
+    let given = scene.info.local(local);
     match given.kind {
         LocalKind::Param(index) if given.owner.is_none() && given.ty.is_context() => {
             Some(!may_be_done(&scene.cx, index))
         }
         _ => None,
     }
+}
+
+/// The variable of the context that another one is derived from, if nothing but a `defer` of the same body calls
+/// its cancel function: what waits in that body hears of no other end than that of the parent.
+fn ends_with_its_body(scene: &Scene<'_>, derived: LocalId) -> Option<LocalId> {
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let only = read.function.only_definition_of(derived)?;
+    let Source::Result(call, 0) = only.source else { return None };
+    let known = facts(scene.cx.catalog(), scene.cx.index(), scene.info.callee(call));
+    let mut derives = known.all_in_force::<Context>(scene.cx.versions());
+    let cancel = derives.find_map(|fact| fact.cancel).filter(|_| scene.args(call).len() == 1)?;
+    let (targets, _) =
+        scene.around(Node::Expr(call)).find_map(|around| scene.assignment(around))?;
+    let cancel = targets.get(cancel as usize).copied().flatten()?;
+    let home = scene.literal_around(Node::Expr(call));
+    let deferred = scene.uses(cancel).all(|used| match scene.parent(Node::Expr(used)) {
+        Some(Node::Expr(call)) => {
+            scene.is_deferred(call) && scene.literal_around(Node::Expr(call)) == home
+        }
+        Some(Node::Stmt(_)) => scene.is_target(used),
+        _ => false,
+    });
+    deferred.then(|| scene.local(*scene.args(call).first()?)).flatten()
 }
 
 /// Whether this type is a context, or one that a library makes of it.
@@ -359,4 +392,14 @@ pub fn asks_err(file: &File, info: &BodyInfo, call: ExprId) -> bool {
     file.method_call(call).is_some_and(|(context, name)| {
         name.name.as_str() == "Err" && info.type_of(context).is_context()
     })
+}
+
+/// The ticker of whose channel an expression is: nobody ever closes that one, `Stop` does not either
+/// (<https://pkg.go.dev/time#Ticker.Stop>).
+pub fn ticker_of(file: &File, info: &BodyInfo, channel: ExprId) -> Option<ExprId> {
+    let ExprKind::Selector { base, name } = file.expr(file.unparen(channel)).kind else {
+        return None;
+    };
+    let is_ticker = info.type_of(base).strip_pointer().is_named("time", "Ticker");
+    (is_ticker && name.name.as_str() == "C").then_some(base)
 }

@@ -14,6 +14,7 @@ mod called_back;
 mod cleared;
 mod closed;
 mod consumer;
+mod counts_itself;
 mod drained;
 mod exhausted;
 mod groups;
@@ -49,6 +50,7 @@ mod unreplied;
 mod unrun;
 mod unserved;
 mod unshared;
+mod unstarted;
 
 use crate::diagnostic::{Confidence, Finding};
 use crate::index::{Callee, Func, Type};
@@ -137,6 +139,7 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     ticker::receives(package, findings);
     let groups = Groups::of(package);
     skipped::check(&groups, false, findings);
+    unstarted::check(&groups, findings);
     unanswered::check(&groups, findings);
     unreplied::check(&groups, findings);
     own_end::check(package, Awaited::Close, findings);
@@ -154,13 +157,14 @@ pub fn lock_order(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 
 /// Locks that are not given back on a path.
 pub fn unlock_missing(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    each_function(package, &["Lock()"], |scene| left_locked::check(scene, findings));
+    each_function(package, &["Lock()", "lock()"], |scene| left_locked::check(scene, findings));
 }
 
 /// Groups that are counted up and not down.
 pub fn waitgroup_unbalanced(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["WaitGroup"], |scene| miscounted::check(scene, findings));
     own_end::check(package, Awaited::Counter, findings);
+    counts_itself::check(package, findings);
 }
 
 /// Opens the functions of the package whose text holds one of `words`.

@@ -6,14 +6,15 @@
 
 use crate::catalog;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, Func, FuncId, LocalKind, ObjectId, Type, TypeDecl};
+use crate::rules::endable::ticker_of;
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::{may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::{Location, Span};
 use crate::summary::{Act, At, BodyFlow, BodyId, Function, Read, Root, Wait, What};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -78,7 +79,7 @@ fn check_go(cx: &FunctionCx<'_>, read: &Read<'_>, go: &Go) -> Option<Finding> {
 fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
     let function = &read.function;
     let flow = function.body(body);
-    if flow.cfg.incomplete() || flow.cfg.finds(Start::Entry, (), &mut AnyExit) {
+    if flow.cfg.incomplete() || flow.cfg.finds(Start::Entry, (), &mut AnyExit { function }) {
         return None;
     }
     let of_process = flow.cfg.steps().any(|step| {
@@ -96,7 +97,9 @@ fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
     let parents = file.parents(Node::Stmt(flow.block));
     let endless = file.descendants(Node::Stmt(flow.block)).find_map(|node| match node {
         Node::Stmt(stmt) => match file.stmt(stmt).kind {
-            StmtKind::For { cond: None, .. } => {
+            StmtKind::For { cond: None, .. } | StmtKind::Range { .. }
+                if is_without_end(function, stmt) =>
+            {
                 let inner = parents.around(node).any(|around| match around {
                     Node::Expr(expr) => {
                         Some(expr) != own && matches!(file.expr(expr).kind, ExprKind::FuncLit(_))
@@ -143,11 +146,32 @@ fn is_periodic(read: &Read<'_>, body: BodyId) -> bool {
     read.waits(body).iter().any(|(_, wait)| sleeps(wait) && wait.hops.is_empty())
 }
 
-/// A walk to any way out.
-struct AnyExit;
+/// Whether a loop has no end of its own: it has no condition, or ranges over the channel of a ticker, which nobody
+/// ever closes ([`Stop`](https://pkg.go.dev/time#Ticker.Stop)).
+fn is_without_end(function: &Function<'_>, stmt: StmtId) -> bool {
+    match function.file.stmt(stmt).kind {
+        StmtKind::For { cond, .. } => cond.is_none(),
+        StmtKind::Range { subject, .. } => {
+            ticker_of(function.file, &function.info, subject).is_some()
+        }
+        _ => false,
+    }
+}
 
-impl Walk for AnyExit {
+/// A walk to any way out.
+struct AnyExit<'f, 'a> {
+    function: &'f Function<'a>,
+}
+
+impl Walk for AnyExit<'_, '_> {
     type State = ();
+
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        match edge.kind {
+            EdgeKind::Done(range) if is_without_end(self.function, range) => None,
+            _ => Some(()),
+        }
+    }
 
     fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
         Passing::On(())

@@ -10,7 +10,8 @@ mod answer;
 use crate::catalog::{self, Blocking};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Step, StepId};
-use crate::index::{Callee, Def, LocalId, LocalKind, ObjectKind};
+use crate::index::{Callee, Def, Local, LocalId, LocalKind, ObjectKind};
+use crate::rules::endable;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::Location;
@@ -143,6 +144,7 @@ fn told_elsewhere(cx: &FunctionCx<'_>, read: &Read<'_>, sleep: At) -> Option<Tol
     effects.find_map(|effect| {
         let learns = effect.act == Act::Received(Guard::Arms)
             && is_told(function, effect)
+            && !is_never_done(cx, function, effect)
             && cfg.reaches(sleep.step, effect.at.step)
             && leaves(function, effect, sleep);
         let step = function.step(effect.at);
@@ -153,6 +155,17 @@ fn told_elsewhere(cx: &FunctionCx<'_>, read: &Read<'_>, sleep: At) -> Option<Tol
             label: "here the function ends when it is told to",
         })
     })
+}
+
+/// Whether a function learns of the end of a context that it is given, and nobody in the run ends that.
+fn is_never_done(cx: &FunctionCx<'_>, function: &Function<'_>, effect: &Effect) -> bool {
+    let Root::Param(index) = effect.place.root else { return false };
+    let is_context = |local: &Local| {
+        local.kind == LocalKind::Param(index) && local.owner.is_none() && local.ty.is_context()
+    };
+    effect.place.path.len() == 1
+        && function.info.locals().iter().any(is_context)
+        && !endable::may_be_done(cx, index)
 }
 
 /// Whether the arm that receives does not come back to the sleep: a channel that only wakes the

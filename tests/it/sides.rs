@@ -2740,3 +2740,268 @@ fn a_wait_for_a_context_without_an_end() {
     let alone = source("<-ctx.Done()").replace("answer <- 1", "println(answer)");
     check(&[("m.go", &alone)], &[]);
 }
+
+/// What is called starts more goroutines than are followed at a time: without those, who was started here is still
+/// found, unless it is they who are given the channel.
+#[test]
+fn a_call_that_hides_what_is_done_around_it() {
+    let source = |given: &str| {
+        let starts = format!("\tgo m.wait({given})\n").repeat(8);
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype monitor struct{{ n int }}\n\nfunc (m *monitor) start(c chan int) {{\n\
+             {starts}}}\n\nfunc (m *monitor) wait(c chan int) {{\n\tfor {{\n\t\tm.sleep()\n\t}}\n}}\n\n\
+             func Rebuild(m *monitor, n int, list func() ([]int, error), rebuild func(int)) error {{\n\
+             \ttasks := make(chan int, 8)\n\tm.start({given})\n\tvar wg sync.WaitGroup\n\twork := func() {{\n\
+             \t\tdefer wg.Done()\n\t\tfor task := range tasks {{\n\t\t\trebuild(task)\n\t\t}}\n\t}}\n\
+             \tfor i := 0; i < n; i++ {{\n\t\twg.Add(1)\n\t\tgo work()\n\t}}\n\tall, err := list()\n\
+             \tif err != nil {{\n\t\treturn err\n\t}}\n\tfor _, task := range all {{\n\t\ttasks <- task\n\t}}\n\
+             \tclose(tasks)\n\twg.Wait()\n\treturn nil\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("nil"))], &["m.go:30 range-never-closed medium"]);
+    let given =
+        source("nil").replace("m.start(nil)", "m.start(tasks)").replace("m.wait(nil)", "m.wait(c)");
+    check(&[("m.go", &given)], &[]);
+}
+
+/// A method that does no more than to take a lock takes it for its caller.
+#[test]
+fn a_lock_that_is_taken_by_a_method_for_its_caller() {
+    let source = |kill: &str, takes: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype state struct{{ mu *sync.Mutex }}\n\n\
+             func (s *state) lock() {{ {takes} }}\nfunc (s *state) unlock() {{ s.mu.Unlock() }}\n\n\
+             type box struct {{\n\tstate state\n\tn     int\n}}\n\nfunc (b *box) Kill() {{\n\tb.state.lock()\n\
+             \tdefer b.state.unlock()\n\tb.kill()\n}}\n\nfunc (b *box) kill() {{ b.n = 0 }}\n\n\
+             func (b *box) Stop(force bool) {{\n\tb.state.lock()\n\tdefer b.state.unlock()\n\tif force {{\n\
+             \t\tb.{kill}()\n\t}}\n}}\n"
+        )
+    };
+    let takes = "s.mu.Lock()";
+    check(&[("m.go", &source("Kill", takes))], &["m.go:27 double-lock medium"]);
+    check(&[("m.go", &source("kill", takes))], &[]);
+    // Whoever decides whether to take it knows more.
+    let asks = "if s.mu.TryLock() {\n\t\treturn\n\t}";
+    check(&[("m.go", &source("Kill", asks))], &[]);
+}
+
+/// Methods of an interface that lock and unlock are followed by what all of that name in the package do.
+#[test]
+fn a_lock_behind_an_interface_that_is_not_given_back() {
+    let source = |left: &str, gives: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype store interface {{\n\trlock()\n\trunlock()\n}}\n\n\
+             type disk struct{{ mu sync.RWMutex }}\n\nfunc (d *disk) rlock()   {{ d.mu.RLock() }}\n\
+             func (d *disk) runlock() {{ {gives} }}\n\ntype sys struct{{ store store }}\n\n\
+             func (s *sys) Info(load func() error) error {{\n\ts.store.rlock()\n\tif err := load(); err != nil {{\n\
+             \t\t{left}return err\n\t}}\n\ts.store.runlock()\n\treturn nil\n}}\n"
+        )
+    };
+    let gives = "d.mu.RUnlock()";
+    check(&[("m.go", &source("", gives))], &["m.go:18 unlock-missing high"]);
+    check(&[("m.go", &source("s.store.runlock()\n\t\t", gives))], &[]);
+    check(&[("m.go", &source("", "println(d)"))], &[]);
+}
+
+/// A part leads back to what it is a part of, where only the makers of parts say to what; parts of another type
+/// with the same lock are others.
+#[test]
+fn two_embedded_locks_in_opposite_order() {
+    let source = |more: &str, of: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype network struct {{\n\tsync.Mutex\n\tctrl *controller\n\tid   string\n}}\n\n\
+             type controller struct {{\n\tsync.Mutex\n\tnames map[string]int\n}}\n\n\
+             func (c *controller) network(id string) *network {{\n\treturn &network{{id: id, ctrl: c}}\n}}\n\n\
+             func (n *network) ID() string {{\n\tn.Lock()\n\tdefer n.Unlock()\n\treturn n.id\n}}\n\n\
+             func (n *network) records() int {{\n\tn.Lock()\n\tdefer n.Unlock()\n\tn.ctrl.Lock()\n\
+             \tdefer n.ctrl.Unlock()\n\treturn len(n.ctrl.names)\n}}\n\n\
+             func (c *controller) process(n *{of}) {{\n\tc.Lock()\n\tc.names[n.ID()] = 1\n\tc.Unlock()\n}}\n{more}"
+        )
+    };
+    let told = ["m.go:29 lock-order medium"];
+    check(&[("m.go", &source("", "network"))], &told);
+    let moves = "\nfunc (n *network) move(to *controller) { n.ctrl = to }\n";
+    check(&[("m.go", &source(moves, "network"))], &[]);
+    let other = "\ntype other struct{ *network }\n";
+    check(&[("m.go", &source(other, "other"))], &[]);
+}
+
+/// A loop over a nil channel never ends, one over a nil slice at once.
+#[test]
+fn a_loop_over_what_was_never_made() {
+    let source = |of: &str| {
+        format!(
+            "package m\n\nfunc Wait() {{\n\tvar all {of}\n\tdone := make(chan bool)\n\tgo func() {{\n\
+             \t\tfor range all {{\n\t\t}}\n\t\tclose(done)\n\t}}()\n\t<-done\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("chan int"))], &["m.go:7 nil-channel high"]);
+    check(&[("m.go", &source("[]int"))], &[]);
+}
+
+/// A group that waits for another one is done when that is.
+#[test]
+fn a_group_that_waits_for_another() {
+    let source = |work: &str| {
+        format!(
+            "package m\n\nimport \"golang.org/x/sync/errgroup\"\n\nfunc Run(work func() error) error {{\n\
+             \tvar all, own errgroup.Group\n\town.Go(func() error {{\n\t\t{work}return work()\n\t}})\n\
+             \tall.Go(own.Wait)\n\treturn all.Wait()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source(""))], &[]);
+}
+
+/// A worker that leaves with an error leaves whoever calls next with a send to nobody, unless a field says so.
+#[test]
+fn a_call_after_the_worker_has_failed() {
+    let source = |asks: &str, fails: &str| {
+        format!(
+            "package m\n\ntype queue struct {{\n\titems chan int\n\tdo    func(int) error\n\terr   error\n}}\n\n\
+             func New(do func(int) error) *queue {{\n\tq := &queue{{items: make(chan int), do: do}}\n\tgo q.run()\n\
+             \treturn q\n}}\n\nfunc (q *queue) run() {{\n\tfor item := range q.items {{\n\
+             \t\tif err := q.do(item); err != nil {{\n\t\t\t{fails}\n\t\t}}\n\t}}\n}}\n\n\
+             func (q *queue) Add(item int) {{\n\t{asks}q.items <- item\n}}\n\nfunc (q *queue) Close() {{\n\
+             \tclose(q.items)\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("", "return"))], &["m.go:18 send-without-receiver medium"]);
+    check(&[("m.go", &source("", "println(err)"))], &[]);
+    let asks = "if q.err != nil {\n\t\treturn\n\t}\n\t";
+    check(&[("m.go", &source(asks, "q.err = err\n\t\t\treturn"))], &[]);
+}
+
+/// `Close` waits for the end of a goroutine that the constructor starts on one way only.
+#[test]
+fn a_wait_for_a_goroutine_that_was_not_started() {
+    let source = |given: &str, wait: &str| {
+        format!(
+            "package m\n\ntype server struct {{\n\taddr string\n\tdone chan struct{{}}\n\tstop chan struct{{}}\n}}\n\n\
+             func New(addr string) *server {{\n\
+             \ts := &server{{addr: addr, done: make(chan struct{{}}), stop: make(chan struct{{}})}}\n\
+             \tif addr == \"\" {{\n\t\treturn {given}\n\t}}\n\tgo s.serve()\n\treturn s\n}}\n\n\
+             func (s *server) serve() {{\n\tdefer close(s.done)\n\t<-s.stop\n}}\n\nfunc (s *server) Close() {{\n\
+             \tclose(s.stop)\n\t{wait}\n}}\n"
+        )
+    };
+    let told = ["m.go:25 receive-without-sender medium"];
+    check(&[("m.go", &source("s", "<-s.done"))], &told);
+    check(&[("m.go", &source("nil", "<-s.done"))], &[]);
+    check(&[("m.go", &source("s", "if s.addr != \"\" {\n\t\t<-s.done\n\t}"))], &[]);
+    let leaves = "if s.addr == \"\" {\n\t\treturn\n\t}\n\t<-s.done";
+    check(&[("m.go", &source("s", leaves))], &[]);
+}
+
+/// A goroutine that counts itself may do so when nobody waits any more; behind a lock that the other side takes,
+/// or where the other side hears of it, it does not.
+#[test]
+fn a_goroutine_that_counts_itself() {
+    let source = |before: &str, inside: &str, after: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype book struct {{\n\twg    sync.WaitGroup\n\tmu    sync.Mutex\n\
+             \tlines chan string\n\tready chan struct{{}}\n}}\n\nfunc New() *book {{\n\
+             \tb := &book{{lines: make(chan string), ready: make(chan struct{{}})}}\n\t{before}go b.flush()\n\t{after}\
+             return b\n}}\n\nfunc (b *book) flush() {{\n\t{inside}\n\tdefer b.wg.Done()\n\tfor range b.lines {{\n\t}}\n}}\n\n\
+             func (b *book) Close() {{\n\tclose(b.lines)\n\tb.wg.Wait()\n}}\n"
+        )
+    };
+    let add = "b.wg.Add(1)";
+    let told = ["m.go:19 waitgroup-unbalanced medium"];
+    check(&[("m.go", &source("", add, ""))], &told);
+    check(&[("m.go", &source("b.wg.Add(1)\n\t", "println(b)", ""))], &[]);
+    let locked = "b.mu.Lock()\n\tb.wg.Add(1)\n\tb.mu.Unlock()";
+    check(&[("m.go", &source("", locked, ""))], &[]);
+    let hears = "b.wg.Add(1)\n\tclose(b.ready)";
+    check(&[("m.go", &source("", hears, "<-b.ready\n\t"))], &[]);
+}
+
+/// The channel of a ticker is never closed: a loop over it is one without an end.
+#[test]
+fn a_loop_over_a_ticker_of_what_is_closed() {
+    let source = |turn: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\ntype client struct {{\n\tn      int\n\tclosed bool\n}}\n\n\
+             func New() *client {{\n\tc := &client{{}}\n\tgo c.reap(time.NewTicker(time.Minute))\n\treturn c\n}}\n\n\
+             func (c *client) reap(t *time.Ticker) {{\n\tfor range t.C {{\n\t\t{turn}\n\t}}\n}}\n\n\
+             func (c *client) Close() {{\n\tc.closed = true\n\tc.reset()\n}}\n\nfunc (c *client) reset() {{ c.n = 0 }}\n"
+        )
+    };
+    check(&[("m.go", &source("c.n++"))], &["m.go:17 goroutine-ignores-context high"]);
+    check(&[("m.go", &source("if c.closed {\n\t\t\treturn\n\t\t}"))], &[]);
+}
+
+/// `%p` prints where something lies, `%v` what its `String` says.
+#[test]
+fn a_lock_that_is_held_while_its_owner_is_printed() {
+    let source = |verb: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"fmt\"\n\t\"sync\"\n)\n\ntype gauge struct {{\n\tmu sync.Mutex\n\tn  int\n}}\n\n\
+             func (g *gauge) String() string {{\n\tg.mu.Lock()\n\tdefer g.mu.Unlock()\n\
+             \treturn fmt.Sprintf(\"{{{verb} 100%% %d}}\", g, g.n)\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("%p"))], &[]);
+    check(&[("m.go", &source("%+v"))], &["m.go:14 unlock-missing medium"]);
+}
+
+/// A context that all callers give as `Background` tells nobody to end, nor does one that is derived from it and
+/// cancelled by a `defer` of who waits for it.
+#[test]
+fn an_end_of_a_context_that_nobody_ends() {
+    let sleeps = |given: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\ntype loop struct{{ delay int }}\n\n\
+             func New(ctx context.Context) *loop {{\n\tl := &loop{{}}\n\tgo l.run({given})\n\treturn l\n}}\n\n\
+             func (l *loop) run(ctx context.Context) {{\n\ttime.Sleep(time.Duration(l.delay) * time.Second)\n\tfor {{\n\
+             \t\tselect {{\n\t\tcase <-ctx.Done():\n\t\t\treturn\n\t\tcase <-time.After(time.Minute):\n\t\t\tl.delay++\n\
+             \t\t}}\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &sleeps("ctx"))], &["m.go:17 wait-ignores-context medium"]);
+    check(&[("m.go", &sleeps("context.Background()"))], &[]);
+    let sends = |given: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\ntype limiter struct{{ flush chan int }}\n\n\
+             func New() *limiter {{ return &limiter{{flush: make(chan int)}} }}\n\n\
+             func (l *limiter) start(ctx context.Context, flush func()) {{\n\tgo func() {{\n\
+             \t\tchild, cancel := context.WithCancel(ctx)\n\t\tdefer cancel()\n\t\tfor {{\n\t\t\tselect {{\n\
+             \t\t\tcase <-l.flush:\n\t\t\t\tflush()\n\t\t\tcase <-child.Done():\n\t\t\t\treturn\n\t\t\t}}\n\t\t}}\n\t}}()\n}}\n\n\
+             func (l *limiter) Check() {{\n\tl.flush <- 1\n}}\n\n\
+             func Run(ctx context.Context, l *limiter) {{ l.start({given}, func() {{}}) }}\n"
+        )
+    };
+    check(&[("m.go", &sends("ctx"))], &["m.go:25 send-without-receiver medium"]);
+    check(&[("m.go", &sends("context.Background()"))], &[]);
+}
+
+/// Who gets a channel for one arm of a `select` does not wait for it alone.
+#[test]
+fn a_channel_beside_the_end_of_a_context() {
+    let source = |wait: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\ntype merger interface {{\n\
+             \tErrors(ctx context.Context) <-chan error\n\tWait(ctx context.Context) error\n}}\n\n\
+             func Run(ctx context.Context, m merger) error {{\n\
+             \tall, cancel := context.WithCancel(context.Background())\n\tdefer cancel()\n\t{wait}\n}}\n"
+        )
+    };
+    let both = "select {\n\tcase <-ctx.Done():\n\t\treturn ctx.Err()\n\tcase err := <-m.Errors(all):\n\t\treturn err\n\t}";
+    check(&[("m.go", &source(both))], &[]);
+    let alone = source("return m.Wait(all)");
+    check(&[("m.go", &alone)], &["m.go:11 context-not-propagated medium"]);
+}
+
+/// The last of several workers finds another number than all before it.
+#[test]
+fn a_close_by_the_last_of_several_workers() {
+    let source = |last: &str| {
+        format!(
+            "package m\n\nimport \"sync/atomic\"\n\nfunc Run(n, work func() int, use func(int)) {{\n\
+             \tresults := make(chan int)\n\tvar left atomic.Int32\n\tfor range n() {{\n\t\tgo func() {{\n\
+             \t\t\tresults <- work()\n\t\t\tif {last} {{\n\t\t\t\tclose(results)\n\t\t\t}}\n\t\t}}()\n\t}}\n\
+             \tfor result := range results {{\n\t\tuse(result)\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("left.Add(1) == int32(n())"))], &["m.go:10 close-misuse low"]);
+    check(&[("m.go", &source("work() == 0"))], &["m.go:10 close-misuse medium"]);
+}

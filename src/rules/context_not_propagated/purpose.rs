@@ -7,7 +7,7 @@ use crate::index::{Callee, Def};
 use crate::rules::FunctionCx;
 use crate::source::Span;
 use crate::summary::{At, Function, facts};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtKind};
 
 /// First words of the names of functions that put an end to something.
 const ENDINGS: [&str; 37] = [
@@ -231,6 +231,23 @@ pub fn asks_for_deadline(function: &Function<'_>, context: &str) -> bool {
     let declared = function.file.decl(function.index.func(function.id).decl).span;
     let asked = format!("{context}.Deadline()");
     function.file.source.text(declared).contains(&asked)
+}
+
+/// Whether a call gives the channel of one arm of a `select`, and another arm is the end of a context: whoever
+/// waits there does not wait for the call alone.
+pub fn is_beside_an_end(function: &Function<'_>, call: ExprId) -> bool {
+    let file = function.file;
+    let decl = function.index.func(function.id).decl;
+    file.descendants(Node::Decl(decl)).any(|node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::Select(clauses) = &file.stmt(stmt).kind else { return false };
+        let channels = || {
+            let comms = clauses.iter().filter_map(|clause| clause.comm);
+            comms.filter_map(|comm| Step::Comm(comm).received_from(file))
+        };
+        channels().any(|channel| file.unparen(channel) == call)
+            && channels().any(|channel| asks(function, channel, "Done"))
+    })
 }
 
 /// Whether another goroutine of the function, or a function that a library runs at the end of a context,

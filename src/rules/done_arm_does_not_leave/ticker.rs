@@ -4,9 +4,10 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
 use crate::rules::FunctionCx;
 use crate::rules::done_arm_does_not_leave::{base_variable, others_leave, round, touches};
+use crate::rules::endable::ticker_of;
 use crate::rules::scene::serves_tests;
 use crate::summary::{At, Function};
-use crate::syntax::{CommClause, ExprId, ExprKind};
+use crate::syntax::{CommClause, ExprId};
 
 /// The arm of a `select` that goes on without its ticker.
 pub(super) fn check(
@@ -77,9 +78,5 @@ fn stops_at(function: &Function<'_>, at: At, call: ExprId) -> bool {
 fn ticker(function: &Function<'_>, clause: &CommClause) -> Option<ExprId> {
     let file = function.file;
     let channel = Step::Comm(clause.comm?).received_from(file)?;
-    let ExprKind::Selector { base, name } = file.expr(file.unparen(channel)).kind else {
-        return None;
-    };
-    let is_ticker = function.info.type_of(base).strip_pointer().is_named("time", "Ticker");
-    (is_ticker && name.name.as_str() == "C").then_some(base)
+    ticker_of(file, &function.info, channel)
 }

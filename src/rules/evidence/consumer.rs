@@ -76,7 +76,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         op.act == Act::Send
             && (op.select.is_none() || waits_with_caller(groups, op))
             && receives.iter().all(|receive| !receive.same_body(op))
-            && (in_loop(op) || misses_end(op))
+            && (in_loop(op) || misses_end(op) || comes_anew(groups, group, op, &receives))
             && !after_recover(scene, op.node)
             && !holds_lock(scene, op)
             && !has_room(groups, group, op)
@@ -94,6 +94,32 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).count();
     let (first, exit) = (receives.first()?, exits.first()?);
     (makes > 0).then(|| tell(groups, group, send, (first, exit), says_end))
+}
+
+/// Whether a send without a loop is done anew by whoever calls an exported method, which no field of its
+/// receiver keeps from it, while all who receive without room for it are methods of the same type.
+fn comes_anew(groups: &Groups<'_>, group: &Group, send: &Op, receives: &[&Op]) -> bool {
+    let scene = &groups.scenes[send.scene];
+    let owner = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
+    let is_own = |receive: &&Op| {
+        receive.select.is_none() && owner(&groups.scenes[receive.scene]) == owner(scene)
+    };
+    let Some(receiver) = scene.receiver() else { return false };
+    let is_exported = scene.name.name.as_str().starts_with(char::is_uppercase);
+    let Some(cfg) = scene.graph(send.literal) else { return false };
+    let Some(at) = scene.step_of(&cfg, send.node) else { return false };
+    // What a field says may be that nobody receives any more.
+    let asks_own = |expr: ExprId| scene.mentions(Node::Expr(expr), receiver);
+    let is_asked = |block: BlockId| {
+        cfg.edges_of(block).iter().any(|edge| condition(edge.kind).is_some_and(asks_own))
+            && cfg.steps_of(block).last().is_some_and(|step| cfg.reaches(step, at))
+    };
+    is_exported
+        && send.literal.is_none()
+        && scene.selector(send.channel).is_some()
+        && !group.may_have_room()
+        && receives.iter().all(is_own)
+        && !cfg.blocks().any(is_asked)
 }
 
 /// Whether a send stands in a loop that has no condition, and nothing beside it.

@@ -8,10 +8,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Builtin, Callee, FuncId, LocalId};
+use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, TypeDecl};
 use crate::rules::evidence::confidence;
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, fields, held_at};
+use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, embeds_lock, fields, held_at};
 use crate::rules::evidence::parent::Parents;
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
@@ -74,12 +74,12 @@ struct Order {
     /// The method that it calls there to take it.
     callee: Option<FuncId>,
     /// What else it holds there.
-    beside: Vec<Taken>,
+    beside: Vec<Object>,
 }
 
 impl Order {
     fn pair(&self) -> (Object, Object) {
-        (self.first.taken.object, self.second.taken.object)
+        (self.first.object, self.second.object)
     }
 }
 
@@ -87,6 +87,7 @@ impl Order {
 #[derive(Clone)]
 struct Lock {
     taken: Taken,
+    object: Object,
     owner: Owner,
     /// The expression of the owner.
     base: ExprId,
@@ -127,9 +128,8 @@ fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
                 let given = |first: &&Lock| {
                     callee.is_some_and(|callee| gives_before(cx, callee, first, second))
                 };
-                let others = firsts
-                    .iter()
-                    .filter(|first| first.taken.object != second.taken.object && !given(first));
+                let others =
+                    firsts.iter().filter(|first| first.object != second.object && !given(first));
                 found.extend(others.map(|first| {
                     Order {
                         func,
@@ -139,8 +139,8 @@ fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
                         callee,
                         beside: held
                             .iter()
-                            .copied()
                             .filter(|taken| taken.object != first.taken.object)
+                            .map(|taken| object_of(scene, *taken))
                             .collect(),
                     }
                 }));
@@ -162,9 +162,26 @@ fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
 
 /// A lock that a function takes, if it was given what it reaches it through.
 fn reached(scene: &Scene<'_>, read: &Read<'_>, taken: Taken) -> Option<Lock> {
-    let (base, _) = scene.method_call(taken.call)?;
-    let (name, (base, _)) = (scene.text(base), scene.selector(base)?);
-    Some(Lock { taken, owner: owner_of(scene, read, base)?, base, name })
+    let (lock, _) = scene.method_call(taken.call)?;
+    let (object, base) = holder(scene, taken, lock)?;
+    let owner = owner_of(scene, read, base)?;
+    Some(Lock { taken, object, owner, base, name: scene.text(lock) })
+}
+
+/// Which lock is taken.
+fn object_of(scene: &Scene<'_>, taken: Taken) -> Object {
+    let lock = scene.method_call(taken.call).map(|(lock, _)| lock);
+    lock.and_then(|lock| holder(scene, taken, lock)).map_or(taken.object, |(object, _)| object)
+}
+
+/// Which lock is taken, and what it is a field of or embedded in: what a field leads to may embed it.
+fn holder(scene: &Scene<'_>, taken: Taken, lock: ExprId) -> Option<(Object, ExprId)> {
+    match (taken.object, embeds_lock(scene, lock)) {
+        (Object::Field(_), Some(object)) | (object @ Object::Embedded(_), _) => {
+            Some((object, scene.file.unparen(lock)))
+        }
+        (object, None) => scene.selector(lock).map(|(base, _)| (object, base)),
+    }
 }
 
 /// The locks of its receiver that a method takes which is called: `r.mu` in a method of `r`.
@@ -180,10 +197,11 @@ fn of_callee(
     let all = locks.taken.get(&callee.cx.func).into_iter().flatten();
     let own = all.filter(|taken| taken.literal.is_none()).filter_map(|taken| {
         let (lock, _) = callee.method_call(taken.call)?;
-        let (root, field) = callee.selector(lock)?;
+        let (object, root) = holder(callee, *taken, lock)?;
         callee.receiver().filter(|&receiver| callee.local(root) == Some(receiver))?;
-        let name = format!("{}.{}", scene.text(base), field.name);
-        Some(Lock { taken: *taken, owner: owner.clone(), base, name })
+        let field = callee.text(lock).split_once('.').map(|(_, field)| format!(".{field}"));
+        let name = format!("{}{}", scene.text(base), field.unwrap_or_default());
+        Some(Lock { taken: *taken, object, owner: owner.clone(), base, name })
     });
     own.collect()
 }
@@ -247,14 +265,18 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
     let readers = |one: &Lock, other: &Lock| one.taken.reads && other.taken.reads;
     let waits = !readers(&one.first, &other.second) && !readers(&one.second, &other.first);
     let is_own = |order: &Order| order.first.owner == order.second.owner;
-    let anchored =
-        |one: &Owner, other: &Owner| one.receiver && other.receiver && one.path == other.path;
-    let same = anchored(&one.first.owner, &other.second.owner)
-        || anchored(&one.second.owner, &other.first.owner)
+    let alike = receiver_type(cx.scene(one)) == receiver_type(cx.scene(other));
+    let anchored = |one: &Lock, other: &Lock| {
+        let (here, there) = (&one.owner, &other.owner);
+        let is_field = matches!(one.object, Object::Field(_));
+        here.receiver && there.receiver && here.path == there.path && (alike || is_field)
+    };
+    let same = anchored(&one.first, &other.second)
+        || anchored(&one.second, &other.first)
         || leads_back(cx, one, other)
         || leads_back(cx, other, one);
     let around = |order: &Order| {
-        let mut held: FxHashSet<Object> = order.beside.iter().map(|taken| taken.object).collect();
+        let mut held: FxHashSet<Object> = order.beside.iter().copied().collect();
         held_by_callers(cx, cx.scene(order), MAX_CALLERS, &mut held);
         held
     };
@@ -275,10 +297,26 @@ fn leads_back(cx: &Cx<'_, '_>, keeper: &Order, part: &Order) -> bool {
     let back = outer.path.strip_prefix(inner.path.as_str()).and_then(|it| it.strip_prefix('.'));
     let Some(back) = back.filter(|_| inner.receiver && outer.receiver) else { return false };
     let scene = cx.scene(keeper);
+    let kept = scene.info.type_of(keeper.second.base).strip_pointer().named();
+    if kept.map(|kept| kept.decl) != receiver_type(cx.scene(part)) {
+        return false;
+    }
     let read = scene.cx.summaries().read(keeper.func);
     let owner =
         read.and_then(|read| cx.parents.of(scene, &read.function, keeper.second.base, back));
+    let is_given = || {
+        let Owner { root, receiver, path } = &keeper.second.owner;
+        let is_param = matches!(scene.info.local(*root).kind, LocalKind::Param(_));
+        is_param && !receiver && path.is_empty() && keeper.first.owner.receiver
+    };
     owner.is_some_and(|owner| scene.text(owner) == scene.text(keeper.first.base))
+        || is_given() && cx.parents.is_made_by(scene, keeper.second.base, back, keeper.first.base)
+}
+
+/// The type of the receiver of a method.
+fn receiver_type(scene: &Scene<'_>) -> Option<TypeDecl> {
+    let receiver = scene.info.local(scene.receiver()?);
+    receiver.ty.strip_pointer().named().map(|named| named.decl)
 }
 
 /// So far up a lock is looked for that is held around a function.
@@ -297,7 +335,8 @@ fn held_by_callers(cx: &Cx<'_, '_>, called: &Scene<'_>, depth: u32, held: &mut F
         if let Some(cfg) = caller.graph(literal)
             && let Some(at) = cfg.step_of_expr(call)
         {
-            held.extend(held_at(&caller, cx.locks, literal, &cfg, at).iter().map(|it| it.object));
+            let around = held_at(&caller, cx.locks, literal, &cfg, at);
+            held.extend(around.into_iter().map(|taken| object_of(&caller, taken)));
         }
         if func != called.cx.func {
             held_by_callers(cx, &caller, depth, held);

@@ -17,12 +17,12 @@ use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::locks::{Locking, object};
+use crate::rules::evidence::locks::{Locking, object, stands_for};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Deed, Effect, Mode, Place, Read};
-use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// A call of a method of a lock.
 #[derive(Clone)]
@@ -33,6 +33,8 @@ struct Operation {
     /// What is locked, as it is written.
     text: String,
     name: &'static str,
+    /// The name of the method of the package that does no more than that, if one is called.
+    through: Option<Symbol>,
     /// Whether it is done when the function is left.
     deferred: bool,
 }
@@ -128,10 +130,12 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
     for &node in scene.nodes.iter() {
         let Node::Expr(call) = node else { continue };
         let Some((base, name)) = scene.method_call(call) else { continue };
+        let called = name.name;
         let names = ["Lock", "RLock", "Unlock", "RUnlock"];
-        let Some(&name) = names.iter().find(|&&known| known == name.name.as_str()) else {
-            continue;
-        };
+        let known = names.into_iter().find(|&known| known == called.as_str());
+        let through = if known.is_none() { stands_for(scene, called) } else { None };
+        let Some(name) = known.or(through) else { continue };
+        let through = through.map(|_| called);
         // What can fail says whether it is locked.
         let gives = !matches!(scene.parent(node), Some(Node::Stmt(stmt))
             if matches!(scene.file.stmt(stmt).kind,
@@ -143,7 +147,8 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
             continue;
         }
         let deferred = scene.is_deferred(call);
-        found.push(Operation { at, call, base, text: scene.text(base), name, deferred });
+        let text = scene.text(base);
+        found.push(Operation { at, call, base, text, name, through, deferred });
     }
     found
 }
@@ -173,7 +178,10 @@ fn check_lock<'a>(
         .filter(|operation| touches(&operation.text))
         .collect();
     let released: FxHashSet<StepId> = releases.iter().map(|unlock| unlock.at.step).collect();
-    let never = unlocks.is_empty() && !takes_out(scene, lock) && is_kept(scene, lock);
+    let never = lock.through.is_none()
+        && unlocks.is_empty()
+        && !takes_out(scene, lock)
+        && is_kept(scene, lock);
     // A literal may give back what its function has locked, but not what it locks itself.
     let apart =
         |unlock: &&Operation| lock.at.body == BodyId::OWN && is_own(read, operations, unlock);
@@ -232,6 +240,7 @@ fn check_lock<'a>(
         PathEnd::Exit(..) => false,
         PathEnd::Step(step) => step != lock.at.step || lock.name == "Lock",
     })?;
+    let release = releases.iter().find_map(|it| it.through).map_or(release, |it| it.as_str());
     (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
 }
 
@@ -404,7 +413,8 @@ fn caller_gives_back(scene: &Scene<'_>, lock: &Operation, release: &str) -> bool
     let Some((_, field)) = scene.selector(lock.base) else { return false };
     let index = scene.cx.index();
     let calls = format!("{}(", scene.name.name);
-    let takes = format!("{}.{}(", field.name, lock.name);
+    let method = lock.through.as_ref().map_or(lock.name, |it| it.as_str());
+    let takes = format!("{}.{method}(", field.name);
     let gives = format!("{}.{release}(", field.name);
     index.package(scene.cx.func.package).funcs.iter().any(|func| {
         let file = index.file_of(func.id);

@@ -315,6 +315,11 @@ pub(super) fn object(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     if let Def::Field(selection) = scene.info.resolve(base) {
         return selection.location.map(Object::Field);
     }
+    embeds_lock(scene, base)
+}
+
+/// The lock that is embedded in what `x` of `x.Lock()` is, or points to, if the package declares its type.
+pub(super) fn embeds_lock(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     let ty = holder(scene, base);
     let named = ty.strip_pointer().named().map(|named| named.qualified())?;
     let own = named.path == scene.cx.index().package(scene.cx.package.package).path;
@@ -344,6 +349,32 @@ fn holder(scene: &Scene<'_>, base: ExprId) -> Type {
         _ => Type::Unknown,
     };
     outer.iter().fold(scene.info.type_of(base).clone(), embedded)
+}
+
+/// The method of a lock that the methods with a name stand for: each takes a lock and does not give it back, or
+/// the other way round.
+pub(super) fn stands_for(scene: &Scene<'_>, name: Symbol) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 6] = [
+        ("lock", "Lock"),
+        ("unlock", "Unlock"),
+        ("rlock", "RLock"),
+        ("rLock", "RLock"),
+        ("runlock", "RUnlock"),
+        ("rUnlock", "RUnlock"),
+    ];
+    let (_, method) = NAMES.into_iter().find(|(own, _)| *own == name.as_str())?;
+    let index = scene.cx.index();
+    let funcs = &index.package(scene.cx.package.package).funcs;
+    let mut alike = funcs.iter().filter(|func| func.name == name).peekable();
+    alike.peek()?;
+    let does = |func: FuncId| {
+        let file = index.file_of(func);
+        let text = file.source.slice(file.decl(index.func(func).decl).span);
+        let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
+        let (takes, gives) = (has(".Lock()") || has(".RLock()"), has("Unlock()"));
+        if method.ends_with("Unlock") { gives && !takes } else { takes && !gives }
+    };
+    alike.all(|func| func.receiver.is_some() && does(func.id)).then_some(method)
 }
 
 /// Whether a call unlocks an object, or what nobody knows to be another one.

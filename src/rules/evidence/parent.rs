@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Named, Type, TypeDecl};
+use crate::index::{Builtin, Callee, Def, Field, LocalId, LocalKind, Type, TypeDecl};
 use crate::rules::bound::made_by;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -40,23 +40,23 @@ impl<'p, 'a> Parents<'p, 'a> {
         back: &str,
     ) -> Option<ExprId> {
         let (owner, kept) = taken_out_of(scene, function, part, MAX_VARIABLES)?;
-        let declared = |ty: &Type| ty.strip_pointer().named().map(|named| named.decl);
-        let of_part = scene.info.type_of(part).strip_pointer();
-        let Type::Struct(fields) = scene.cx.index().underlying(of_part) else { return None };
-        let of_part = of_part.named()?;
-        let field = fields.fields.iter().find(|field| field.name.as_str() == back)?;
-        let leads_to = declared(&field.ty)?;
-        let of_owner = declared(scene.info.type_of(owner))?;
-        let apart = leads_to == of_owner && of_part.decl != of_owner;
-        (apart && self.is_kept(of_part, field.name, field.location, kept)).then_some(owner)
+        let (part, field) = field_to(scene, part, back, owner)?;
+        self.is_kept(part, field.name, field.location, kept).then_some(owner)
+    }
+
+    /// Whether the field with a name leads from a part that a method of its owner was given to that owner, as far
+    /// as the package tells: it leads to something of that type, and is given only where a part is made.
+    pub fn is_made_by(&self, scene: &Scene<'_>, part: ExprId, back: &str, owner: ExprId) -> bool {
+        let Some((part, field)) = field_to(scene, part, back, owner) else { return false };
+        self.kept(part, field.name, field.location).is_some()
     }
 
     /// Whether all that is made of a type is kept under such a field of what its own field leads to.
-    fn is_kept(&self, part: &Named, back: Symbol, field: Location, under: Symbol) -> bool {
+    fn is_kept(&self, part: TypeDecl, back: Symbol, field: Location, under: Symbol) -> bool {
         if let Some(known) = self.known.borrow().get(&field) {
             return known.contains(&under);
         }
-        let known = self.kept(part.decl, back, field).unwrap_or_default();
+        let known = self.kept(part, back, field).unwrap_or_default();
         let is_kept = known.contains(&under);
         self.known.borrow_mut().insert(field, known);
         is_kept
@@ -106,6 +106,24 @@ impl<'p, 'a> Parents<'p, 'a> {
         }
         kept
     }
+}
+
+/// The field with a name of what a part is, and the type of the part, if the field leads to another type,
+/// which is that of the owner.
+fn field_to(
+    scene: &Scene<'_>,
+    part: ExprId,
+    back: &str,
+    owner: ExprId,
+) -> Option<(TypeDecl, Field)> {
+    let declared = |ty: &Type| ty.strip_pointer().named().map(|named| named.decl);
+    let of_part = scene.info.type_of(part).strip_pointer();
+    let Type::Struct(fields) = scene.cx.index().underlying(of_part) else { return None };
+    let of_part = of_part.named()?;
+    let field = fields.fields.iter().find(|field| field.name.as_str() == back)?;
+    let of_owner = declared(scene.info.type_of(owner))?;
+    let apart = declared(&field.ty)? == of_owner && of_part.decl != of_owner;
+    apart.then(|| (of_part.decl, field.clone()))
 }
 
 /// The fields that a function selects of a variable.

@@ -226,10 +226,7 @@ fn closing<'a>(scene: &Scene<'a>, close: &Op) -> Option<Closing<'a>> {
     let body = read.function.body_of(close.literal)?;
     let cfg = &read.function.body(body).cfg;
     let step = scene.step_of(cfg, close.node)?;
-    let everywhere = match cfg.step(step) {
-        Step::Defer(_) => cfg.steps().next() == Some(step) || never_avoids(cfg, step),
-        _ => never_avoids(cfg, step),
-    };
+    let everywhere = is_everywhere(cfg, step);
     if !everywhere {
         return match cfg.step(step) {
             // What is deferred late is meant to be.
@@ -243,6 +240,21 @@ fn closing<'a>(scene: &Scene<'a>, close: &Op) -> Option<Closing<'a>> {
     let body = read.function.body_of(outer)?;
     let step = read.function.body(body).cfg.step_of_stmt(go)?;
     Some(Closing { literal: outer, body, step, read })
+}
+
+/// Whether the body of a close closes the channel whenever it is left.
+pub(super) fn is_done_on_all_ways(scene: &Scene<'_>, close: &Op) -> bool {
+    let graph = scene.graph(close.literal);
+    graph.is_some_and(|cfg| {
+        scene.step_of(&cfg, close.node).is_some_and(|step| is_everywhere(&cfg, step))
+    })
+}
+
+fn is_everywhere(cfg: &Cfg, step: StepId) -> bool {
+    match cfg.step(step) {
+        Step::Defer(_) => cfg.steps().next() == Some(step) || never_avoids(cfg, step),
+        _ => never_avoids(cfg, step),
+    }
 }
 
 fn never_avoids(cfg: &Cfg, step: StepId) -> bool {

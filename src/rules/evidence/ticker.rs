@@ -10,6 +10,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Cfg;
 use crate::index::{Def, LocalId};
 use crate::rules::PackageCx;
+use crate::rules::endable::ticker_of;
 use crate::rules::evidence::traffic::goes_on;
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::{Scene, outside_tests};
@@ -75,11 +76,7 @@ fn ticks(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> Option<(Ticker, ExprI
         }
         _ => return None,
     };
-    let (base, name) = scene.selector(channel)?;
-    let is_ticker = scene.info.type_of(base).strip_pointer().is_named("time", "Ticker");
-    if name.name.as_str() != "C" || !is_ticker {
-        return None;
-    }
+    let base = ticker_of(scene.file, &scene.info, channel)?;
     Some((ticker(scene, base)?, base))
 }
 
