@@ -5,7 +5,7 @@ pub mod kept;
 
 use rustc_hash::FxHashSet;
 
-use crate::catalog::{Base, Context, ContextRole, Facts, TypeRole};
+use crate::catalog::{Base, Context, ContextRole, Facts, Model, Op, TypeRole};
 use crate::index::{BodyInfo, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::recurrence::Runs;
 use crate::rules::scene::{Scene, serves_tests};
@@ -105,6 +105,7 @@ impl Search {
             let given = self.is_given(&caller, &read.function, (at, arg), depth);
             if given == Some(true)
                 || is_made_to_end(&caller, &read.function, (at, arg), any, MAX_DERIVATIONS)
+                || own && is_of_group(&caller, &read.function, (at, arg))
             {
                 return Some(true);
             }
@@ -235,6 +236,16 @@ fn is_made_to_end(
             (None, &Callee::Func(func)) => gives_ended(cx, func, depth),
             (None, _) => true,
         }
+    })
+}
+
+/// Whether a context is that of a group, which the first error of any of its goroutines ends
+/// (<https://pkg.go.dev/golang.org/x/sync/errgroup#WithContext>).
+fn is_of_group(cx: &FunctionCx<'_>, function: &Function<'_>, (at, context): (At, ExprId)) -> bool {
+    let origin = cx.summaries().context(function, at, context);
+    origin.derivations.iter().any(|&call| {
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        known.all_in_force::<Model>(cx.versions()).any(|fact| fact.op == Op::ErrgroupWithContext)
     })
 }
 

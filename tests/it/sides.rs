@@ -2959,6 +2959,10 @@ fn an_end_of_a_context_that_nobody_ends() {
     };
     check(&[("m.go", &sleeps("ctx"))], &["m.go:17 wait-ignores-context medium"]);
     check(&[("m.go", &sleeps("context.Background()"))], &[]);
+    let group = sleeps("own")
+        .replace("go l.run", "_, own := errgroup.WithContext(context.Background())\n\tgo l.run");
+    let group = group.replace("\t\"time\"\n", "\t\"time\"\n\n\t\"golang.org/x/sync/errgroup\"\n");
+    check(&[("m.go", &group)], &["m.go:20 wait-ignores-context medium"]);
     let sends = |given: &str| {
         format!(
             "package m\n\nimport \"context\"\n\ntype limiter struct{{ flush chan int }}\n\n\

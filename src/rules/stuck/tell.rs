@@ -304,6 +304,7 @@ impl Story<'_> {
             || self.asks_twice(stuck)
             || self.asks_own_count(stuck)
             || self.asks_who_is_last(stuck)
+            || chosen && self.counts_by_value(stuck, centre)
             || self.is_idle(stuck)
             // That a call gave nil rests on what was chosen for it.
             || centre.waits_for == WaitsFor::NilChannel && self.ranges(centre.at) && chosen
@@ -551,6 +552,26 @@ impl Story<'_> {
                     memmem::find(source.bytes(), format!("{field}{count}").as_bytes()).is_some()
                 };
                 counts.iter().any(is_counted)
+            })
+        })
+    }
+
+    /// Whether it is about the count of a group to which the same file adds what a variable or call says: how that
+    /// compares to the turns of a loop is decided by what is not known.
+    fn counts_by_value(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
+        let counts = stuck.kind == Kind::Misuse(Misuse::NegativeCounter)
+            || centre.waits_for == WaitsFor::Counter;
+        if !counts {
+            return false;
+        }
+        let add = format!("{}.Add(", self.operand(centre.at));
+        let file = self.program.func(centre.at.func).file;
+        self.source(file).is_some_and(|source| {
+            let bytes = source.bytes();
+            let mut added = memmem::find_iter(bytes, &add).map(|at| at + add.len());
+            added.any(|from| {
+                let arg = bytes[from..].split(|&byte| byte == b')').next();
+                arg.is_some_and(|arg| !arg.iter().all(u8::is_ascii_digit))
             })
         })
     }
