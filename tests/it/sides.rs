@@ -3009,3 +3009,19 @@ fn a_close_by_the_last_of_several_workers() {
     check(&[("m.go", &source("left.Add(1) == int32(n())"))], &["m.go:10 close-misuse low"]);
     check(&[("m.go", &source("work() == 0"))], &["m.go:10 close-misuse medium"]);
 }
+
+/// How what a method says compares to the turns of a loop is not known; a variable is.
+#[test]
+fn a_count_that_a_method_says() {
+    let source = |added: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype all interface{{ Count() int }}\n\ntype sender struct{{ all all }}\n\n\
+             func (s *sender) Run(n int, work func(int)) {{\n\tvar wg sync.WaitGroup\n\twg.Add({added})\n\
+             \tfor i := 0; i < n; i++ {{\n\t\tgo func() {{\n\t\t\tdefer wg.Done()\n\t\t\twork(i)\n\t\t}}()\n\t}}\n\
+             \twg.Wait()\n}}\n"
+        )
+    };
+    let doubtful = ["m.go:14 waitgroup-unbalanced low", "m.go:18 waitgroup-unbalanced low"];
+    check(&[("m.go", &source("s.all.Count()"))], &doubtful);
+    check(&[("m.go", &source("n + 1"))], &["m.go:18 waitgroup-unbalanced medium"]);
+}

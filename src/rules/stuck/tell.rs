@@ -556,7 +556,7 @@ impl Story<'_> {
         })
     }
 
-    /// Whether it is about the count of a group to which the same file adds what a variable or call says: how that
+    /// Whether it is about the count of a group to which the same file adds what a field or method says: how that
     /// compares to the turns of a loop is decided by what is not known.
     fn counts_by_value(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
         let counts = stuck.kind == Kind::Misuse(Misuse::NegativeCounter)
@@ -571,7 +571,7 @@ impl Story<'_> {
             let mut added = memmem::find_iter(bytes, &add).map(|at| at + add.len());
             added.any(|from| {
                 let arg = bytes[from..].split(|&byte| byte == b')').next();
-                arg.is_some_and(|arg| !arg.iter().all(u8::is_ascii_digit))
+                arg.is_some_and(|arg| arg.contains(&b'.'))
             })
         })
     }
