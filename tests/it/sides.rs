@@ -3024,4 +3024,10 @@ fn a_count_that_a_method_says() {
     let doubtful = ["m.go:14 waitgroup-unbalanced low", "m.go:18 waitgroup-unbalanced low"];
     check(&[("m.go", &source("s.all.Count()"))], &doubtful);
     check(&[("m.go", &source("n + 1"))], &["m.go:18 waitgroup-unbalanced medium"]);
+    let ranged = source("len(s.parts)").replace("for i := 0; i < n; i++", "for i := range s.parts");
+    let ranged =
+        ranged.replace("all all }", "parts []int }").replace("defer wg", "work(i)\n\t\t\twg");
+    let waits = ranged.replace("}()\n\t}\n\twg.Wait()\n", "}()\n\t\twg.Wait()\n\t}\n");
+    check(&[("m.go", &ranged)], &[]);
+    check(&[("m.go", &waits)], &["m.go:18 waitgroup-unbalanced medium"]);
 }

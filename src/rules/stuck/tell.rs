@@ -571,7 +571,7 @@ impl Story<'_> {
             let mut added = memmem::find_iter(bytes, &add).map(|at| at + add.len());
             added.any(|from| {
                 let arg = bytes[from..].split(|&byte| byte == b')').next();
-                arg.is_some_and(|arg| arg.contains(&b'.'))
+                arg.is_some_and(|arg| arg.contains(&b'.') && !ranges_over_counted(bytes, arg))
             })
         })
     }
@@ -669,6 +669,14 @@ fn is_lonely(stuck: &Stuck, centre: &Goroutine) -> bool {
     receives
         && stuck.goroutines.iter().all(|goroutine| goroutine.number == 0)
         && stuck.witness.iter().all(|step| step.goroutine == 0)
+}
+
+/// Whether what begins as `len(x.f` is the length of something that a loop in the same text ranges over.
+fn ranges_over_counted(text: &[u8], length: &[u8]) -> bool {
+    length.strip_prefix(b"len(").is_some_and(|counted| {
+        let ranged = [b"range ", counted, b" {"].concat();
+        memmem::find(text, &ranged).is_some()
+    })
 }
 
 /// Where the timer was stopped that a goroutine waits for alone.
