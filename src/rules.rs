@@ -70,11 +70,11 @@ mod writer_outlives_handler;
 
 use crate::catalog::{Catalog, TypeRole, TypeRoles, Versions};
 use crate::diagnostic::Finding;
-use crate::index::{BodyInfo, Callee, Func, FuncId, Index, Type};
+use crate::index::{BodyInfo, Callee, Func, FuncId, Index, ObjectId, Type};
 use crate::project::PackageId;
 use crate::source::{Location, Span};
 use crate::summary::{self, Summaries};
-use crate::syntax::{ExprKind, File, Node, Symbol};
+use crate::syntax::{ExprId, ExprKind, File, Node, Symbol};
 use evidence::Evidence;
 use memo::{Memo, Uses};
 use page::Page;
@@ -266,6 +266,14 @@ impl<'a> PackageCx<'a> {
         })
     }
 
+    /// The expressions of the package that name a function, and the functions that they stand in, those of test
+    /// files left out.
+    fn named_outside_tests(&self, func: FuncId) -> Vec<(FuncId, ExprId)> {
+        let uses = self.uses();
+        let named = uses.named.get(&func).into_iter().flatten().copied();
+        named.filter(|(user, _)| !self.index.is_in_test_file(*user)).collect()
+    }
+
     /// The functions whose bodies the forms of evidence ask for, whichever of them runs first.
     pub fn read_first(&self) -> Vec<FuncId> {
         evidence::read_in(self).collect()
@@ -314,6 +322,11 @@ impl<'a> FunctionCx<'a> {
     /// The declaration of the function.
     pub fn declared(&self) -> &'a Func {
         self.package.index.func(self.func)
+    }
+
+    /// The type that the function is a method of.
+    pub fn owner(&self) -> Option<ObjectId> {
+        self.declared().receiver.and_then(|receiver| receiver.ty)
     }
 
     /// The tree of the function's file.

@@ -575,13 +575,12 @@ impl Machine<'_> {
     fn ranges_over_channel(&self, func: FuncId, slot: Slot) -> bool {
         use crate::program::code::Op;
         let func = self.program.func(func);
-        let mut starts = func.code.windows(2).filter_map(|ops| match *ops {
-            [Op::Load(from) | Op::LoadCell(from), Op::RangeStart(start)] if start == slot => {
-                Some(func.vars[from.0 as usize].ty)
-            }
-            _ => None,
-        });
-        starts.any(|ty| matches!(self.program.types.underlying(ty), Type::Chan(..)))
+        let is_channel = |ty| matches!(self.program.types.underlying(ty), Type::Chan(..));
+        let mut code = func.code.iter().enumerate();
+        code.any(|(at, op)| {
+            matches!(*op, Op::RangeStart(start) if start == slot)
+                && func.ranged_variable(at).is_some_and(is_channel)
+        })
     }
 
     /// Goes on with a suspended iterator: for another value, or to let it finish.

@@ -576,13 +576,10 @@ impl Machine<'_> {
         call: &Call,
     ) -> Option<Result<(), Stop>> {
         for (at, &value) in call.args.iter().enumerate() {
-            if !self.prints_text(&call.args, at) {
-                continue;
-            }
             let is_struct = value
                 .object()
                 .is_some_and(|id| matches!(state.heap.get(id), Object::Struct { .. }));
-            if !is_struct {
+            if !is_struct || !self.prints_text(&call.args, at) {
                 continue;
             }
             for name in Intrinsic::CallsString.runs() {

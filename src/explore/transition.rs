@@ -226,8 +226,10 @@ impl Machine<'_> {
     /// Where a goroutine does what it does at `at`, as its reader sees it: a method that does no more than to take
     /// a lock does so for its caller.
     pub(super) fn for_caller(&self, process: &Process, at: Site) -> Site {
+        if !self.program.func(at.func).traits.locks {
+            return at;
+        }
         let caller = process.frames.iter().rev().nth(1);
-        let caller = caller.filter(|_| self.program.func(at.func).traits.locks);
         caller.map_or(at, |frame| Site { func: frame.func, pc: frame.pc.saturating_sub(1) })
     }
 

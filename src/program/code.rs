@@ -490,6 +490,14 @@ pub struct Func {
 }
 
 impl Func {
+    /// The type of the variable that a `range` ranges over which begins at an instruction, if it is one.
+    pub fn ranged_variable(&self, start: usize) -> Option<TypeId> {
+        match self.code[start.checked_sub(1)?] {
+            Op::Load(slot) | Op::LoadCell(slot) => Some(self.vars[slot.0 as usize].ty),
+            _ => None,
+        }
+    }
+
     /// Whether the two are the same but for their places, what people call them, and what follows from
     /// their instructions.
     pub(super) fn is_written_as(&self, other: &Func) -> bool {

@@ -157,12 +157,17 @@ fn lend(program: &mut Program) {
     };
     let lenders: Vec<FuncId> = (0..program.funcs.len() as u32).map(FuncId).filter(lends).collect();
     for lender in lenders {
-        let mut at = Some(lender);
-        while let Some(id) = at {
-            let of = &mut program.funcs[id.0 as usize];
-            of.traits.root = true;
-            at = of.parent;
-        }
+        make_root(program, lender);
+    }
+}
+
+/// Makes a root of a function, and of those that it stands in: a literal's root belongs to them.
+fn make_root(program: &mut Program, func: FuncId) {
+    let mut at = Some(func);
+    while let Some(id) = at {
+        let of = &mut program.funcs[id.0 as usize];
+        of.traits.root = true;
+        at = of.parent;
     }
 }
 
@@ -188,12 +193,8 @@ fn lock_for_others(program: &mut Program, calls: &[Vec<FuncId>]) {
         traits.unlocks = is_short && gives && !takes;
     }
     for (id, calls) in calls.iter().enumerate() {
-        let locks = |callee: &FuncId| program.funcs[callee.0 as usize].traits.locks;
-        let mut at = calls.iter().any(locks).then_some(id);
-        // A literal's root belongs to the function that it stands in.
-        while let Some(id) = at {
-            program.funcs[id].traits.root = true;
-            at = program.funcs[id].parent.map(|parent| parent.0 as usize);
+        if calls.iter().any(|callee| program.funcs[callee.0 as usize].traits.locks) {
+            make_root(program, FuncId(id as u32));
         }
     }
 }
@@ -315,8 +316,10 @@ fn ranges_over_channel(
         let mut code = program.funcs[func.0 as usize].code.iter();
         code.any(|op| matches!(*op, Op::Make(ty) if is_channel(ty)))
     };
+    if let Some(ty) = func.ranged_variable(at) {
+        return is_channel(ty);
+    }
     match at.checked_sub(1).map(|before| func.code[before]) {
-        Some(Op::Load(slot) | Op::LoadCell(slot)) => is_channel(func.vars[slot.0 as usize].ty),
         Some(Op::Global(id)) => {
             let global = program.global(id);
             is_channel(global.ty) || global.init.is_some_and(|(init, _)| makes(init))

@@ -344,18 +344,11 @@ fn of_member<'c>(cx: &FunctionCx<'c>, ty: &Type, member: Symbol) -> Option<&'c F
 pub fn is_of_endless(scene: &Scene<'_>, channel: ExprId) -> Option<bool> {
     let (context, _) = scene.method_call(channel)?;
     let local = scene.local(context)?;
-    if let Some(parent) = ends_with_its_body(scene, local) {
-        let given = scene.info.local(parent);
-        return match given.kind {
-            LocalKind::Param(index) if given.owner.is_none() => {
-                Some(!may_be_done(&scene.cx, index))
-            }
-            _ => None,
-        };
-    }
-    let given = scene.info.local(local);
+    let parent = ends_with_its_body(scene, local);
+    let given = scene.info.local(parent.unwrap_or(local));
+    let is_context = parent.is_some() || given.ty.is_context();
     match given.kind {
-        LocalKind::Param(index) if given.owner.is_none() && given.ty.is_context() => {
+        LocalKind::Param(index) if given.owner.is_none() && is_context => {
             Some(!may_be_done(&scene.cx, index))
         }
         _ => None,

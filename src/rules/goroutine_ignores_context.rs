@@ -292,11 +292,8 @@ fn end_of_starter(cx: &FunctionCx<'_>, read: &Read<'_>, go: At) -> Option<Missed
 }
 
 fn is_stop_channel(function: &Function<'_>, index: u32) -> bool {
-    function.info.locals().iter().any(|local| {
-        local.kind == LocalKind::Param(index)
-            && local.owner.is_none()
-            && function.index.is_signal(&local.ty)
-    })
+    let given = function.info.param(None, index);
+    given.is_some_and(|given| function.index.is_signal(&function.info.local(given).ty))
 }
 
 fn finding(

@@ -241,7 +241,7 @@ fn bounded_elsewhere(
     if own.is_some() {
         return own;
     }
-    let receiver = cx.declared().receiver?.ty?;
+    let receiver = cx.owner()?;
     let package = cx.index().package(receiver.package);
     let name = cx.index().object(receiver).name;
     let mut siblings = package.methods(name).filter(|method| method.id != cx.func);

@@ -10,7 +10,7 @@ mod answer;
 use crate::catalog::{self, Blocking};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Step, StepId};
-use crate::index::{Callee, Def, Local, LocalId, LocalKind, ObjectKind};
+use crate::index::{Callee, Def, LocalId, LocalKind, ObjectKind};
 use crate::rules::endable;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
@@ -160,11 +160,9 @@ fn told_elsewhere(cx: &FunctionCx<'_>, read: &Read<'_>, sleep: At) -> Option<Tol
 /// Whether a function learns of the end of a context that it is given, and nobody in the run ends that.
 fn is_never_done(cx: &FunctionCx<'_>, function: &Function<'_>, effect: &Effect) -> bool {
     let Root::Param(index) = effect.place.root else { return false };
-    let is_context = |local: &Local| {
-        local.kind == LocalKind::Param(index) && local.owner.is_none() && local.ty.is_context()
-    };
+    let info = &function.info;
     effect.place.path.len() == 1
-        && function.info.locals().iter().any(is_context)
+        && info.param(None, index).is_some_and(|given| info.local(given).ty.is_context())
         && !endable::may_be_done(cx, index)
 }
 
@@ -177,7 +175,7 @@ fn leaves(function: &Function<'_>, effect: &Effect, sleep: At) -> bool {
 /// A receive in a `select` of another method, from a channel of the receiver that is closed when
 /// its value ends, if the sleep is in a goroutine of the value's own.
 fn told_siblings(cx: &FunctionCx<'_>, sleep: At) -> Option<Told> {
-    let receiver = cx.declared().receiver?.ty?;
+    let receiver = cx.owner()?;
     if sleep.body != BodyId::OWN || !is_goroutine(cx) {
         return None;
     }
@@ -267,11 +265,10 @@ fn is_told(function: &Function<'_>, effect: &Effect) -> bool {
         (Root::Param(_) | Root::LiteralParam(..) | Root::Receiver, [.., last]) => {
             last.as_str() == "Done()"
         }
-        (Root::Param(index), []) => function.info.locals().iter().any(|local| {
-            local.kind == LocalKind::Param(index)
-                && local.owner.is_none()
-                && function.index.is_signal(&local.ty)
-        }),
+        (Root::Param(index), []) => function
+            .info
+            .param(None, index)
+            .is_some_and(|given| function.index.is_signal(&function.info.local(given).ty)),
         _ => false,
     }
 }

@@ -80,10 +80,8 @@ pub(super) fn is_missed<'o>(
     fields: &FxHashSet<Symbol>,
 ) -> bool {
     let scene = &groups.scenes[send.scene];
-    let owner = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
-    let of_one = |receive: &Op| {
-        owner(&groups.scenes[receive.scene]).is_some_and(|of| Some(of) == owner(scene))
-    };
+    let owner = scene.cx.owner();
+    let of_one = |receive: &Op| owner.is_some() && groups.scenes[receive.scene].cx.owner() == owner;
     scene.selector(send.channel).is_some()
         && receives.all(of_one)
         && !is_known(groups, send, fields)

@@ -100,9 +100,8 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
 /// receiver keeps from it, while all who receive without room for it are methods of the same type.
 fn comes_anew(groups: &Groups<'_>, group: &Group, send: &Op, receives: &[&Op]) -> bool {
     let scene = &groups.scenes[send.scene];
-    let owner = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
     let is_own = |receive: &&Op| {
-        receive.select.is_none() && owner(&groups.scenes[receive.scene]) == owner(scene)
+        receive.select.is_none() && groups.scenes[receive.scene].cx.owner() == scene.cx.owner()
     };
     let Some(receiver) = scene.receiver() else { return false };
     let is_exported = scene.name.name.as_str().starts_with(char::is_uppercase);
@@ -201,8 +200,8 @@ fn takes_turns(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
 fn ends_source(groups: &Groups<'_>, receive: &Op, exit: &Exits, send: &Op) -> bool {
     let consumer = &groups.scenes[receive.scene];
     let sender = &groups.scenes[send.scene];
-    let receiver = |scene: &Scene<'_>| scene.cx.declared().receiver.and_then(|owner| owner.ty);
-    if receiver(consumer).is_none() || receiver(consumer) != receiver(sender) {
+    let owner = consumer.cx.owner();
+    if owner.is_none() || owner != sender.cx.owner() {
         return false;
     }
     let bases = |scene: &Scene<'_>, of: &dyn Fn(ExprId, Symbol) -> bool| -> Vec<String> {
@@ -400,10 +399,7 @@ fn exits_from<'a>(
 fn starts_senders(groups: &Groups<'_>, group: &Group, receive: &Op) -> bool {
     let scene = &groups.scenes[receive.scene];
     let started_here = |func: FuncId| {
-        let uses = scene.cx.package.uses();
-        let named = uses.named.get(&func).map_or(&[][..], Vec::as_slice);
-        let mut used = named.iter().filter(|(user, _)| !scene.cx.index().is_in_test_file(*user));
-        used.all(|&(user, expr)| {
+        scene.cx.package.named_outside_tests(func).into_iter().all(|(user, expr)| {
             let literal = || scene.literal_around(Node::Expr(expr));
             user == scene.cx.func
                 && (scene.starts(func).next().is_some()
@@ -433,18 +429,14 @@ fn failed(scene: &Scene<'_>, read: &Read<'_>, asked: ExprId) -> Option<String> {
 
 /// Whether the package names a function outside of tests.
 fn is_called(cx: &FunctionCx<'_>) -> bool {
-    let uses = cx.package.uses();
-    let mut named = uses.named.get(&cx.func).into_iter().flatten();
-    named.any(|(user, _)| !cx.index().is_in_test_file(*user))
+    !cx.package.named_outside_tests(cx.func).is_empty()
 }
 
 /// Whether all calls of a function stand in literals that are started, each run once by its goroutine.
 fn runs_apart(cx: &FunctionCx<'_>) -> bool {
-    let uses = cx.package.uses();
-    let named = uses.named.get(&cx.func).map_or(&[][..], Vec::as_slice);
-    let mut called = named.iter().filter(|(user, _)| !cx.index().is_in_test_file(*user)).peekable();
-    called.peek().is_some()
-        && called.all(|&(user, expr)| {
+    let called = cx.package.named_outside_tests(cx.func);
+    !called.is_empty()
+        && called.into_iter().all(|(user, expr)| {
             let Some(user) = Scene::new(FunctionCx { func: user, ..*cx }) else { return false };
             let node = Node::Expr(expr);
             let calls = matches!(user.parent(node), Some(Node::Expr(call))

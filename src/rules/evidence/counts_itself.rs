@@ -1,14 +1,14 @@
 //! A goroutine that counts itself in a `WaitGroup` only once it runs.
 //!
 //! Evidence: all calls of `Add` on a group stand in what a `go` statement starts, under no condition, in no loop
-//! and behind no lock, and each body also calls `Done`; somebody waits for the group. Nothing keeps the `Wait` from coming before the `Add`,
-//! and then it waits for nobody: "calls with a positive delta that occur when the counter is zero must happen
-//! before a Wait" (<https://pkg.go.dev/sync#WaitGroup.Add>). Whoever starts the goroutine and then receives
-//! something, or receives something before it waits, may have been told that it runs.
+//! and behind no lock, and each body also calls `Done`; somebody waits for the group. Nothing keeps the `Wait`
+//! from coming before the `Add`, and then it waits for nobody: "calls with a positive delta that occur when the
+//! counter is zero must happen before a Wait" (<https://pkg.go.dev/sync#WaitGroup.Add>). Whoever starts the
+//! goroutine and then receives something, or receives something before it waits, may have been told that it runs.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
-use crate::index::{Def, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Def, LocalId, LocalKind, Type};
 use crate::rules::evidence::locks::{Object, object};
 use crate::rules::evidence::traffic::received_from;
 use crate::rules::evidence::{confidence, first_line};
@@ -18,6 +18,9 @@ use crate::syntax::{ExprId, Node, StmtId, StmtKind};
 
 /// Reports the calls of `Add` that a `Wait` may come before.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    if outside_tests(package, &[".Wait("]).next().is_none() {
+        return;
+    }
     let opened = outside_tests(package, &[".Add(", ".Wait("]).filter_map(Scene::new);
     let scenes: Vec<Scene<'_>> = opened.collect();
     let calls: Vec<Call> =
@@ -148,25 +151,18 @@ fn is_started_alone(scenes: &[Scene<'_>], add: &Call) -> bool {
             Group::Local(..) => true,
             Group::Object(_) => !hears_after(scene, start),
         }),
-        None => {
-            let func = scene.cx.func;
-            let starts = starts_of(scene, func);
-            starts.is_some_and(|starts| {
-                starts.iter().all(|(starter, start)| !hears_after(starter, *start))
-            })
-        }
+        None => starts_of(scene).is_some_and(|starts| {
+            starts.iter().all(|(starter, start)| !hears_after(starter, *start))
+        }),
     }
 }
 
 /// The `go` statements that start a function, if nothing else outside of tests names it.
-fn starts_of<'a>(scene: &Scene<'a>, func: FuncId) -> Option<Vec<(Scene<'a>, StmtId)>> {
-    let cx = scene.cx;
-    let uses = cx.package.uses();
-    let named = uses.named.get(&func).map_or(&[][..], Vec::as_slice);
-    let used = named.iter().filter(|(user, _)| !cx.index().is_in_test_file(*user));
+fn starts_of<'a>(scene: &Scene<'a>) -> Option<Vec<(Scene<'a>, StmtId)>> {
+    let func = scene.cx.func;
     let mut starts = Vec::new();
-    for &(user, expr) in used {
-        let user = Scene::new(FunctionCx { func: user, ..cx })?;
+    for (user, expr) in scene.cx.package.named_outside_tests(func) {
+        let user = Scene::new(FunctionCx { func: user, ..scene.cx })?;
         let around = user.around(Node::Expr(expr)).find_map(|around| match around {
             Node::Stmt(stmt) => Some(stmt),
             _ => None,

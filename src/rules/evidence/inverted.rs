@@ -265,7 +265,7 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
     let readers = |one: &Lock, other: &Lock| one.taken.reads && other.taken.reads;
     let waits = !readers(&one.first, &other.second) && !readers(&one.second, &other.first);
     let is_own = |order: &Order| order.first.owner == order.second.owner;
-    let alike = receiver_type(cx.scene(one)) == receiver_type(cx.scene(other));
+    let alike = cx.scene(one).cx.owner() == cx.scene(other).cx.owner();
     let anchored = |one: &Lock, other: &Lock| {
         let (here, there) = (&one.owner, &other.owner);
         let is_field = matches!(one.object, Object::Field(_));
@@ -298,25 +298,19 @@ fn leads_back(cx: &Cx<'_, '_>, keeper: &Order, part: &Order) -> bool {
     let Some(back) = back.filter(|_| inner.receiver && outer.receiver) else { return false };
     let scene = cx.scene(keeper);
     let kept = scene.info.type_of(keeper.second.base).strip_pointer().named();
-    if kept.map(|kept| kept.decl) != receiver_type(cx.scene(part)) {
+    if kept.map(|kept| kept.decl) != cx.scene(part).cx.owner().map(TypeDecl::Global) {
         return false;
     }
     let read = scene.cx.summaries().read(keeper.func);
     let owner =
         read.and_then(|read| cx.parents.of(scene, &read.function, keeper.second.base, back));
     let is_given = || {
-        let Owner { root, receiver, path } = &keeper.second.owner;
+        let Owner { root, path, .. } = &keeper.second.owner;
         let is_param = matches!(scene.info.local(*root).kind, LocalKind::Param(_));
-        is_param && !receiver && path.is_empty() && keeper.first.owner.receiver
+        is_param && path.is_empty() && keeper.first.owner.receiver
     };
     owner.is_some_and(|owner| scene.text(owner) == scene.text(keeper.first.base))
         || is_given() && cx.parents.is_made_by(scene, keeper.second.base, back, keeper.first.base)
-}
-
-/// The type of the receiver of a method.
-fn receiver_type(scene: &Scene<'_>) -> Option<TypeDecl> {
-    let receiver = scene.info.local(scene.receiver()?);
-    receiver.ty.strip_pointer().named().map(|named| named.decl)
 }
 
 /// So far up a lock is looked for that is held around a function.

@@ -263,7 +263,7 @@ fn through_interfaces(
 ) -> Vec<Called> {
     let index = scene.cx.index();
     let package = scene.cx.package.package;
-    let own = scene.cx.declared().receiver.and_then(|receiver| receiver.ty);
+    let own = scene.cx.owner();
     let called = scene.nodes.iter().filter_map(|&node| {
         let Node::Expr(call) = node else { return None };
         let Callee::InterfaceMethod(selection) = scene.info.callee(call) else { return None };

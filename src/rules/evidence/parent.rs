@@ -21,8 +21,8 @@ const MAX_VARIABLES: u32 = 4;
 /// The fields of a package that lead back, as far as somebody asked.
 pub(super) struct Parents<'p, 'a> {
     package: &'p PackageCx<'a>,
-    /// By field, under which fields of what it leads to the parts are kept.
-    known: RefCell<FxHashMap<Location, FxHashSet<Symbol>>>,
+    /// By field, under which fields of what it leads to the parts are kept; `None` if it may lead elsewhere.
+    known: RefCell<FxHashMap<Location, Option<FxHashSet<Symbol>>>>,
 }
 
 impl<'p, 'a> Parents<'p, 'a> {
@@ -41,25 +41,27 @@ impl<'p, 'a> Parents<'p, 'a> {
     ) -> Option<ExprId> {
         let (owner, kept) = taken_out_of(scene, function, part, MAX_VARIABLES)?;
         let (part, field) = field_to(scene, part, back, owner)?;
-        self.is_kept(part, field.name, field.location, kept).then_some(owner)
+        let is_kept = |under: &FxHashSet<Symbol>| under.contains(&kept);
+        self.of_kept(part, &field, |under| under.is_some_and(is_kept)).then_some(owner)
     }
 
     /// Whether the field with a name leads from a part that a method of its owner was given to that owner, as far
     /// as the package tells: it leads to something of that type, and is given only where a part is made.
     pub fn is_made_by(&self, scene: &Scene<'_>, part: ExprId, back: &str, owner: ExprId) -> bool {
         let Some((part, field)) = field_to(scene, part, back, owner) else { return false };
-        self.kept(part, field.name, field.location).is_some()
+        self.of_kept(part, &field, |under| under.is_some())
     }
 
-    /// Whether all that is made of a type is kept under such a field of what its own field leads to.
-    fn is_kept(&self, part: TypeDecl, back: Symbol, field: Location, under: Symbol) -> bool {
-        if let Some(known) = self.known.borrow().get(&field) {
-            return known.contains(&under);
-        }
-        let known = self.kept(part, back, field).unwrap_or_default();
-        let is_kept = known.contains(&under);
-        self.known.borrow_mut().insert(field, known);
-        is_kept
+    /// Asks under which fields all values of a type are kept that have such a field.
+    fn of_kept(
+        &self,
+        part: TypeDecl,
+        field: &Field,
+        ask: impl FnOnce(Option<&FxHashSet<Symbol>>) -> bool,
+    ) -> bool {
+        let mut known = self.known.borrow_mut();
+        let kept = || self.kept(part, field.name, field.location);
+        ask(known.entry(field.location).or_insert_with(kept).as_ref())
     }
 
     /// Under which fields of what their own field leads to all values of a type are kept; `None` if that

@@ -9,7 +9,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
 use crate::index::{FuncId, Type};
 use crate::rules::FunctionCx;
-use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, Way, condition};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::skipped::is_done_on_all_ways;
 use crate::rules::evidence::{confidence, first_line};
@@ -53,8 +53,8 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let Type::Func(signature) = maker.cx.index().func_type(maker.cx.func) else { return None };
     let of_error = signature.results.last().is_some_and(|result| result.is_error());
     let keeps = is_kept(maker, make.node);
-    let mut walk =
-        Past { maker, make: make.node, keeps, started, conditions: &conditions, of_error };
+    let way = Way { conditions: &conditions, to: &|_| false, settled: &|step| step == started };
+    let mut walk = Past { maker, make: make.node, keeps, of_error, way };
     let paths = cfg.search(Start::After(made), Vec::new(), &mut walk);
     let path = paths.first()?;
     let started = cfg.step(started).span(maker.file);
@@ -74,10 +74,7 @@ fn start_of(groups: &Groups<'_>, maker: &Scene<'_>, close: &Op) -> Option<StmtId
 
 /// The statement by which a function starts another one, if nothing else outside of tests names that.
 fn only_start(maker: &Scene<'_>, func: FuncId) -> Option<StmtId> {
-    let uses = maker.cx.package.uses();
-    let named = uses.named.get(&func).map_or(&[][..], Vec::as_slice);
-    let mut used = named.iter().filter(|(user, _)| !maker.cx.index().is_in_test_file(*user));
-    let (&(user, _), None) = (used.next()?, used.next()) else { return None };
+    let [(user, _)] = maker.cx.package.named_outside_tests(func)[..] else { return None };
     let (start, _) = maker.starts(func).next().filter(|_| user == maker.cx.func)?;
     maker.literal_around(Node::Stmt(start)).is_none().then_some(start)
 }
@@ -118,9 +115,8 @@ fn asks_what_is_spoken_of(scene: &Scene<'_>, wait: &Op, maker: &Scene<'_>) -> bo
     let is_spoken = |field: &Symbol| spoken.contains(field) || own == Some(*field);
     let uses = scene.cx.package.uses();
     let calls = uses.calls.get(&scene.cx.func).map_or(&[][..], Vec::as_slice);
-    let mut callers = calls.iter().filter(|(user, _)| !scene.cx.index().is_in_test_file(*user));
     asked(scene).iter().any(is_spoken)
-        || callers.any(|&(func, _)| {
+        || calls.iter().any(|&(func, _)| {
             let caller = Scene::new(FunctionCx { func, ..scene.cx });
             caller.is_none_or(|caller| asked(&caller).iter().any(is_spoken))
         })
@@ -152,27 +148,21 @@ struct Past<'p, 'a> {
     /// Where the channel is made, and whether the receiver keeps it.
     make: Node,
     keeps: bool,
-    started: StepId,
-    conditions: &'p Conditions,
     /// Whether the function gives an error.
     of_error: bool,
+    /// Past the start.
+    way: Way<'p>,
 }
 
 impl Walk for Past<'_, '_> {
     type State = Decided;
 
     fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        if step == self.started {
-            return Passing::Drop;
-        }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        self.way.step(decided, step)
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
+        self.way.edge(decided, edge)
     }
 
     fn exit(&mut self, _: &Decided, exit: Exit) -> bool {

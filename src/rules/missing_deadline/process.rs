@@ -4,7 +4,7 @@
 use super::own_bound::call_in_package;
 use crate::catalog::{Blocking, Carrier, Wait, When};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::index::{ObjectId, QualifiedName};
+use crate::index::QualifiedName;
 use crate::rules::FunctionCx;
 use crate::rules::recurrence::{self, Runs};
 use crate::source::Location;
@@ -62,10 +62,10 @@ fn tell(cx: &FunctionCx<'_>, read: &Read<'_>, wait: &Waiting<'_>) -> Option<Find
     let program = program(function, made, 0);
     // Another variable of the same name says nothing, unless the type starts its own.
     let names_program = is_constant(function, made);
-    let own_type = receiver(cx);
+    let own_type = cx.owner();
     let bounded = variant.zip(program.as_deref()).and_then(|(variant, program)| {
         call_in_package(cx, &variant.name, &|cx, function| {
-            let of_type = own_type.is_some() && receiver(cx) == own_type;
+            let of_type = own_type.is_some() && cx.owner() == own_type;
             let mut calls = function.calls().filter(|_| names_program || of_type);
             let (_, call) = calls.find(|&(at, call)| {
                 let name = function.info.callee(call).qualified(function.index);
@@ -111,11 +111,6 @@ fn is_reached_elsewhere(read: &Read<'_>, wait: &Waiting<'_>, process: &Place) ->
 /// The program that a call starts, as the code writes it.
 fn program(function: &Function<'_>, call: ExprId, index: usize) -> Option<String> {
     function.args(call).get(index).map(|&arg| function.text(arg))
-}
-
-/// The type that a function is a method of.
-fn receiver(cx: &FunctionCx<'_>) -> Option<ObjectId> {
-    cx.declared().receiver.and_then(|receiver| receiver.ty)
 }
 
 /// Whether the code says which program a call starts.

@@ -21,9 +21,7 @@ pub fn may_be(cx: &FunctionCx<'_>) -> bool {
 
 /// Reports the sends of the method of `scene`, if it is such a producer.
 pub fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    let Some(receiver) = scene.cx.declared().receiver.and_then(|receiver| receiver.ty) else {
-        return;
-    };
+    let Some(receiver) = scene.cx.owner() else { return };
     let sends = bare_sends(scene);
     let Some(&(field, _)) = sends.first() else { return };
     let sends: Vec<Span> =
