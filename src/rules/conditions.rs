@@ -362,7 +362,7 @@ fn place(number: u16) -> (usize, u64) {
 
 /// The text by which equal conditions are known, and whether this one says the opposite; `None`
 /// for one that may say something else each time it is asked.
-fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
+pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
     let file = function.file;
     let condition = file.unparen(condition);
     let pure = file.descendants(Node::Expr(condition)).all(|node| match node {

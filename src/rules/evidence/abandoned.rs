@@ -195,7 +195,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             decided: Vec::new(),
         };
         let paths = self.cfg().search(Start::After(self.at.step), begun, &mut walk);
-        paths.into_iter().find(|path| self.is_independent(path))
+        paths.into_iter().find(|path| self.is_independent(path) && self.may_send_on(path))
     }
 
     /// The variables that hold what was received, or its `ok`, by the place on the left.

@@ -1,14 +1,14 @@
 //! Senders that may send no more once the owner of the channel leaves: they send only when it asks for it, or
 //! tell of no error that it makes itself.
 
-use crate::flow::{Start, Step, StepId};
-use crate::index::{Def, LocalKind};
-use crate::rules::conditions::{Conditions, Way, condition, locals_in};
-use crate::rules::evidence::abandoned::Abandoned;
-use crate::rules::evidence::traffic::received_from;
+use crate::flow::{Cfg, EdgeKind, Path, Start, Step, StepId};
+use crate::index::{Def, LocalId, LocalKind};
+use crate::rules::conditions::{Conditions, Way, condition, key, locals_in};
+use crate::rules::evidence::abandoned::{Abandoned, Leaving, Sender};
+use crate::rules::evidence::traffic::{Deed, received_from};
 use crate::rules::spared::leaves_out_the_end;
-use crate::summary::BodyId;
-use crate::syntax::{CommClause, ExprId, Node, StmtKind};
+use crate::summary::{At, BodyId, Function};
+use crate::syntax::{CommClause, ExprId, ExprKind, Node, StmtKind};
 
 impl Abandoned<'_, '_, '_> {
     /// Whether it depends on the owner of the channel, or on what a sender was given, whether one sends.
@@ -17,6 +17,37 @@ impl Abandoned<'_, '_, '_> {
             || self.capacity > 0 && (self.is_paced() || self.is_disarmed())
             || self.are_ended()
             || self.bodies().any(|body| self.asks_parameters(body))
+    }
+
+    /// Whether one of the senders may send where this way out is taken: none does if each sends only where a
+    /// condition holds that this way has found not to, of variables which are given a value once.
+    pub(super) fn may_send_on(&self, path: &Path<Leaving>) -> bool {
+        let function = &self.channel.read.function;
+        let found: Vec<Asked> =
+            path.decisions().filter_map(|edge| decided(function, edge)).collect();
+        let is_ruled_out = |sender: &Sender| {
+            sender.literal.is_some_and(|body| {
+                let cfg = &function.body(body).cfg;
+                let sends = |step: &StepId| {
+                    let deeds = self.channel.deeds_at(At { body, step: *step });
+                    deeds.iter().any(|deed| {
+                        matches!(deed, Deed::Send | Deed::GuardedSend)
+                            || self.channel.inner(deed).sends > 0
+                    })
+                };
+                let mut sends = cfg.steps().filter(sends).peekable();
+                sends.peek().is_some()
+                    && sends.all(|step| {
+                        let mut conditions = conditions_above(cfg, step);
+                        conditions.any(|edge| {
+                            decided(function, edge).is_some_and(|asked| {
+                                found.contains(&Asked { holds: !asked.holds, ..asked })
+                            })
+                        })
+                    })
+            })
+        };
+        !self.senders.iter().all(is_ruled_out)
     }
 
     /// Whether there is room for a value, and the owner of the channel asks its senders for each by a
@@ -137,4 +168,42 @@ impl Abandoned<'_, '_, '_> {
                 })
             })
     }
+}
+
+/// What is said of variables that are given a value once.
+#[derive(PartialEq, Eq)]
+struct Asked {
+    /// The words in which equal conditions are known.
+    text: String,
+    of: Vec<LocalId>,
+    holds: bool,
+}
+
+/// What an edge says of variables that are given a value once.
+fn decided(function: &Function<'_>, edge: EdgeKind) -> Option<Asked> {
+    let (condition, holds) = edge.condition()?;
+    let locals = locals_in(function, Node::Expr(condition));
+    let is_fixed = |&local: &LocalId| {
+        function.definitions_of(local).count() == 1 && !function.is_addressed(local)
+    };
+    let names_parts = function.file.descendants(Node::Expr(condition)).any(|node| match node {
+        Node::Expr(part) => {
+            matches!(function.info.resolve(part), Def::Field(_))
+                || matches!(
+                    function.file.expr(part).kind,
+                    ExprKind::Index { .. } | ExprKind::Star(_) | ExprKind::Call { .. }
+                )
+        }
+        _ => false,
+    });
+    let is_fixed = !locals.is_empty() && locals.iter().all(is_fixed) && !names_parts;
+    let (text, opposite) = key(function, condition).filter(|_| is_fixed)?;
+    Some(Asked { text, of: locals, holds: holds != opposite })
+}
+
+/// The conditions that have been decided on every way to a step.
+fn conditions_above(cfg: &Cfg, step: StepId) -> impl Iterator<Item = EdgeKind> {
+    let start = cfg.only_edge_to(cfg.block_of(step));
+    let above = std::iter::successors(start, |&(block, _)| cfg.only_edge_to(block));
+    above.map(|(_, edge)| edge.kind)
 }
