@@ -130,17 +130,24 @@ fn helps_tests(index: &Index<'_>, package: &Package, id: FileId, head: &File) ->
 const FEW: u32 = 8;
 
 /// Whether a package is there for tests alone: its path says so, and all that is known to import it are tests,
-/// programs whose path says the same, and other such packages. What goes wrong in it goes wrong in a test.
+/// programs whose path says the same, and other such packages; or nobody imports it, and it is such a program
+/// or has tests of its own. What goes wrong in it goes wrong in a test.
 pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
     let index = cx.index;
-    if index.is_with_tests(cx.package) || index.package(cx.package).name.as_str() == "main" {
+    if index.is_with_tests(cx.package) {
         return false;
+    }
+    if index.package(cx.package).name.as_str() == "main" {
+        // Its own name may be that of a product.
+        let (around, _) = index.path_in_module(cx.package).rsplit_once('/').unwrap_or_default();
+        return is_for_tests(around);
     }
     let mut met = FxHashSet::from_iter([cx.package]);
     let mut open = vec![cx.package];
     let mut by_tests = false;
+    let mut tested = false;
     while let Some(package) = open.pop() {
-        if !is_named_for_tests(index, package) {
+        if !is_for_tests(index.path_in_module(package)) {
             return false;
         }
         let path = index.package(package).path.as_str().as_bytes();
@@ -148,26 +155,30 @@ pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
             return false;
         };
         for importer in cx.packages_with(Symbol::new(&String::from_utf8_lossy(word))) {
+            let with_tests = index.is_with_tests(importer);
             if !index.imports_in_run(importer).contains(&package) {
+                let path = |package: PackageId| index.package(package).path;
+                tested |= with_tests && path(importer) == path(cx.package);
                 continue;
             }
             // The tests of a package import what they like.
-            let with_tests = index.is_with_tests(importer);
             by_tests |= with_tests || index.package(importer).name.as_str() == "main";
             if !with_tests && met.insert(importer) {
                 open.push(importer);
             }
         }
     }
-    by_tests
+    by_tests || tested && met.len() == 1
 }
 
 /// Whether the path of a package has an element that is written for tests by custom: `e2e`, `testutil`,
-/// `httptest`.
-fn is_named_for_tests(index: &Index<'_>, package: PackageId) -> bool {
-    index.path_in_module(package).split('/').any(|element| {
+/// `httptest`, `fakes`, `mock_store`.
+fn is_for_tests(path: &str) -> bool {
+    path.split('/').any(|element| {
         let ends = ["test", "tests", "testing"].into_iter().any(|end| element.ends_with(end));
-        ends || element == "e2e" || element.starts_with("test") || element.contains("testutil")
+        let holds = ["testutil", "fake", "mock"].into_iter().any(|word| element.contains(word));
+        let named = ends || holds || element == "e2e" || element.starts_with("test");
+        named && element != "latest"
     })
 }
 
