@@ -391,6 +391,8 @@ pub enum TypeRole {
     ResponseWriter,
     /// It is one request.
     Request,
+    /// What stands around the handling of one request: whoever is given it and a context handles one.
+    Interceptor,
     /// It handles requests.
     Handler,
     /// It makes a handler of a handler.

@@ -7,6 +7,7 @@
 mod alike;
 mod below;
 mod callers;
+mod deferred;
 mod evidence;
 mod group;
 mod own;
@@ -183,6 +184,10 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     if fresh.kept && !(is_other && kept::is_fresh(cx, function, fresh.made)) {
         return None;
     }
+    // A literal that is called back, or what the method belongs to, has it already: that may be what waits.
+    if fresh.evidence.by_form && own.is_named() && own.is_within_call(function, fresh.call) {
+        return None;
+    }
     // A part of the receiver that is told to stop lives as long as the receiver.
     if own.from == From::Field && fresh.evidence.ends_with_receiver {
         return None;
@@ -194,6 +199,11 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     }
     let mut finding = cut_off(cx, function, fresh, &own);
     finding.confidence = finding.confidence.min(fresh.evidence.confidence);
+    // Neither that something waits far below is known, nor that the context ever ends.
+    let is_far = fresh.evidence.waits_at.is_some();
+    if fresh.evidence.by_form && is_far && !own.is_seen_to_end(cx) {
+        finding.confidence = Confidence::Low;
+    }
     if fresh.kept {
         finding.confidence = finding.confidence.min(Confidence::Medium);
     }
@@ -288,7 +298,12 @@ fn check_callers(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<
         cx.index().func(caller.func).name,
     );
     let mut finding = cx.finding(span, "nobody can cancel this", message);
-    finding.confidence = fresh.evidence.confidence.min(Confidence::Medium);
+    // Where no end of the caller's context is in sight, the function may do well without one.
+    let waits = fresh.evidence.confidence;
+    finding.confidence = match caller.seen || caller.is_for_others && waits == Confidence::High {
+        true => waits.min(Confidence::Medium),
+        false => Confidence::Low,
+    };
     finding.defect = cx.index().name_of(cx.func);
     for (number, &location) in caller.calls.iter().enumerate() {
         let message = match number {

@@ -2,6 +2,7 @@
 //! of. A rule that speaks of the end of a context which was given asks here whether there is one.
 
 pub mod kept;
+mod seen;
 
 use rustc_hash::FxHashSet;
 
@@ -14,6 +15,8 @@ use crate::summary::{
     Act, At, BodyId, ContextRoot, Function, Mode, Place, Root, Source, facts, named, operand,
 };
 use crate::syntax::{ExprId, ExprKind, File, Node, Symbol};
+
+pub use seen::is_seen_to_end;
 
 /// How many callers are followed to the one that makes the context.
 const MAX_CALLERS: u32 = 9;
@@ -125,7 +128,11 @@ impl Search {
         (mut at, mut context): (At, ExprId),
         depth: u32,
     ) -> Option<bool> {
-        if holds_context(cx, function.info.type_of(context).strip_pointer()) {
+        let ty = function.info.type_of(context).strip_pointer();
+        if cx.package.has_role(ty, TypeRole::ContextInForm) {
+            return Some(false);
+        }
+        if holds_context(cx, ty) {
             return self.is_request_given(cx, function, at, context, depth);
         }
         for _ in 0..MAX_DERIVATIONS {

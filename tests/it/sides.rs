@@ -1382,7 +1382,7 @@ fn a_client_of_a_manager() {
         )
     };
     check(&[("m.go", &source("Get"))], &[]);
-    check(&[("m.go", &source("Update"))], &["m.go:15 context-not-propagated medium"]);
+    check(&[("m.go", &source("Update"))], &["m.go:15 context-not-propagated low"]);
 }
 
 #[test]
@@ -3030,4 +3030,143 @@ fn a_count_that_a_method_says() {
     let waits = ranged.replace("}()\n\t}\n\twg.Wait()\n", "}()\n\t\twg.Wait()\n\t}\n");
     check(&[("m.go", &ranged)], &[]);
     check(&[("m.go", &waits)], &["m.go:18 waitgroup-unbalanced medium"]);
+}
+
+/// What only a `defer` runs has to happen also when the context has ended.
+#[test]
+fn records_that_a_defer_makes() {
+    let source = |save: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\ntype store interface {{\n\tSave(ctx context.Context, name string) error\n}}\n\n\
+             type task interface{{ record(ctx context.Context) }}\n\ntype job struct{{ store store }}\n\n\
+             func (j *job) record(ctx context.Context) {{\n\tif err := j.store.Save(context.Background(), \"job\"); err != nil {{\n\
+             \t\tpanic(err)\n\t}}\n}}\n\nfunc note(ctx context.Context, tasks []task) {{\n\tfor _, task := range tasks {{\n\
+             \t\ttask.record(ctx)\n\t}}\n}}\n\n\
+             func Run(ctx context.Context, jobs []task, work func(context.Context)) {{\n\t{save}\n\twork(ctx)\n}}\n"
+        )
+    };
+    let told = ["m.go:14 context-not-propagated medium"];
+    check(&[("m.go", &source("note(ctx, jobs)"))], &told);
+    check(&[("m.go", &source("defer note(ctx, jobs)"))], &[]);
+    check(&[("m.go", &source("defer func() { note(ctx, jobs) }()"))], &[]);
+    check(&[("m.go", &source("defer note(ctx, jobs)\n\tnote(ctx, jobs)"))], &told);
+}
+
+/// The statements of a transaction end with the context that it was begun with.
+#[test]
+fn statements_of_a_transaction() {
+    let source = |begin: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\n\
+             func Set(ctx context.Context, db *sql.DB, value int) error {{\n\ttx, err := {begin}\n\
+             \tif err != nil {{\n\t\treturn err\n\t}}\n\tdefer tx.Rollback()\n\
+             \tif _, err := tx.Exec(\"update t set v = $1\", value); err != nil {{\n\t\treturn err\n\t}}\n\
+             \treturn tx.Commit()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("db.BeginTx(ctx, nil)"))], &[]);
+    check(&[("m.go", &source("db.Begin()"))], &["m.go:9 context-not-propagated high"]);
+}
+
+/// Who calls the form with a context, too, has decided between the two.
+#[test]
+fn a_form_without_a_context_beside_the_other() {
+    let source = |otherwise: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\n\
+             type base struct {{\n\tdb    *sql.DB\n\tplain bool\n}}\n\n\
+             func (b *base) Ping(ctx context.Context) error {{\n\tif b.plain {{\n\t\treturn b.db.Ping()\n\t}}\n\
+             \treturn {otherwise}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("b.db.PingContext(ctx)"))], &[]);
+    check(&[("m.go", &source("ctx.Err()"))], &["m.go:15 context-not-propagated high"]);
+}
+
+/// A function without a context may do well without one as long as no end of its caller's is in sight.
+#[test]
+fn callers_whose_context_is_seen_to_end() {
+    let source = |callers: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"time\"\n)\n\n\
+             var _ = http.DefaultClient\nvar _ = time.Second\n\n\
+             type store interface {{\n\tFetch(ctx context.Context, name string) error\n}}\n\n\
+             func find(s store) error {{\n\treturn s.Fetch(context.TODO(), \"x\")\n}}\n\n\
+             func Load(ctx context.Context, s store) error {{\n\tif err := ctx.Err(); err != nil {{\n\t\treturn err\n\t}}\n\
+             \treturn find(s)\n}}\n\n{callers}\n"
+        )
+    };
+    let of_request = "type server struct{ store store }\n\n\
+                      func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {\n\
+                      \tif err := Load(r.Context(), s.store); err != nil {\n\t\thttp.Error(w, err.Error(), 500)\n\t}\n}";
+    let of_deadline = "func Start(s store) error {\n\
+                       \tctx, cancel := context.WithTimeout(context.Background(), time.Minute)\n\tdefer cancel()\n\
+                       \treturn Load(ctx, s)\n}";
+    let of_object = "type loader struct {\n\tctx   context.Context\n\tstore store\n}\n\n\
+                     func (l *loader) Load() error { return Load(l.ctx, l.store) }";
+    check(&[("m.go", &source(of_request))], &["m.go:17 context-not-propagated medium"]);
+    check(&[("m.go", &source(of_deadline))], &["m.go:17 context-not-propagated medium"]);
+    check(&[("m.go", &source(of_object))], &["m.go:17 context-not-propagated low"]);
+}
+
+/// What is called back may have the context already.
+#[test]
+fn a_callback_that_has_the_context() {
+    let source = |given: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\ntype lister interface {{\n\
+             \tList(ctx context.Context, page int) error\n}}\n\ntype pager interface {{\n\
+             \tEach(ctx context.Context, list func(ctx context.Context, page int) error) error\n}}\n\n\
+             func All(ctx context.Context, l lister, p pager) error {{\n\
+             \treturn p.Each(context.TODO(), func(own context.Context, page int) error {{\n\
+             \t\treturn l.List({given}, page)\n\t}})\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("ctx"))], &[]);
+    check(&[("m.go", &source("own"))], &["m.go:14 context-not-propagated medium"]);
+}
+
+/// Who sends under a condition does not send where the receiver has found that it does not hold.
+#[test]
+fn a_send_under_the_condition_of_its_receive() {
+    let source = |send: &str, receive: &str| {
+        format!(
+            "package m\n\ntype kind string\n\nconst file kind = \"file\"\n\n\
+             func Read(of kind, parse func() kind) {{\n\tdone := make(chan struct{{}})\n\tgo func() {{\n\t\tparse()\n\
+             {send}\t\t\tdone <- struct{{}}{{}}\n\t\t}}\n\t}}()\n{receive}\t\t<-done\n\t}}\n}}\n"
+        )
+    };
+    let (is, is_not) = ("\tif of == file {\n", "\tif of != file {\n");
+    let inner = |condition: &str| format!("\t{condition}");
+    check(&[("m.go", &source(&inner(is), is))], &[]);
+    let told = ["m.go:12 send-without-receiver medium"];
+    check(&[("m.go", &source(&inner(is), is_not))], &told);
+    let of_same_name = "\t\tof := parse()\n\t\tif of == file {\n";
+    check(&[("m.go", &source(of_same_name, is))], &["m.go:13 send-without-receiver medium"]);
+}
+
+/// A program below a directory of tests is one, and so is a package with tests of its own that nobody imports;
+/// the name of a program may be that of a product.
+#[test]
+fn programs_and_packages_of_tests() {
+    let source = |package: &str| {
+        format!(
+            "package {package}\n\nimport \"sync\"\n\ntype set struct {{\n\tmu sync.Mutex\n\tn  int\n}}\n\n\
+             func (s *set) add(n int) bool {{\n\ts.mu.Lock()\n\tif n < 0 {{\n\t\treturn false\n\t}}\n\
+             \ts.n += n\n\ts.mu.Unlock()\n\treturn true\n}}\n\nfunc main() {{ (&set{{}}).add(1) }}\n"
+        )
+    };
+    let of = |path: &'static str, package: &str, confidence: &str| {
+        let told = format!("{path}:11 unlock-missing {confidence}");
+        check(&[(path, &source(package))], &[&told]);
+    };
+    of("test/server/m.go", "main", "low");
+    of("cmd/loadtest/m.go", "main", "high");
+    of("tests/m.go", "tests", "high");
+    let own_test =
+        "package tests\n\nimport \"testing\"\n\nfunc TestSet(t *testing.T) { new(set).add(1) }\n";
+    check(
+        &[("tests/m.go", &source("tests")), ("tests/m_test.go", own_test)],
+        &["tests/m.go:11 unlock-missing low"],
+    );
 }

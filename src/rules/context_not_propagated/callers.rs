@@ -15,7 +15,7 @@ use crate::project::PackageId;
 use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
 use crate::rules::context_not_propagated::purpose;
 use crate::rules::scene::serves_tests;
-use crate::rules::{FunctionCx, PackageCx};
+use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::Location;
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node};
 
@@ -35,6 +35,10 @@ pub struct Caller {
     pub func: FuncId,
     /// The context.
     pub own: Own,
+    /// Whether somebody in sight ends that before the process does.
+    pub seen: bool,
+    /// Whether the function is there for others than the run: nobody in sight calls it.
+    pub is_for_others: bool,
     /// The calls that lead from it to the function that was asked about, the first one first.
     pub calls: Vec<Location>,
 }
@@ -62,10 +66,14 @@ pub fn of(cx: &FunctionCx<'_>) -> Callers {
             let span = caller.file().expr(call).span;
             let calls = || [caller.location(span)].into_iter().chain(below.iter().copied());
             match at_hand(&caller, call) {
-                AtHand::Own(own) if with.is_none() => {
-                    with = Some(Caller { func: caller.func, own, calls: calls().collect() });
+                AtHand::Own(own) => {
+                    let seen = own.is_seen_to_end(&caller);
+                    if with.as_ref().is_none_or(|with: &Caller| seen && !with.seen) {
+                        let calls = calls().collect();
+                        let is_for_others = is_for_others(&caller);
+                        with = Some(Caller { func: caller.func, own, seen, is_for_others, calls });
+                    }
                 }
-                AtHand::Own(_) => {}
                 AtHand::Nothing => lacking = true,
                 AtHand::Caller => {
                     lacking = true;
@@ -84,6 +92,14 @@ pub fn of(cx: &FunctionCx<'_>) -> Callers {
         }
     }
     if called { Callers::Without } else { Callers::Unknown }
+}
+
+/// Whether a function is there for who uses the package, and nobody in the run is known to call it.
+fn is_for_others(cx: &FunctionCx<'_>) -> bool {
+    let declared = cx.declared();
+    declared.name.is_exported()
+        && cx.index().package(cx.func.package).name.as_str() != "main"
+        && recurrence::calls(&cx.package, declared).is_empty()
 }
 
 /// The calls of a function: those in its package, or if there is none of the function at hand, those

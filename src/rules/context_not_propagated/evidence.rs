@@ -21,12 +21,19 @@ pub struct Evidence {
     pub waits_at: Option<Location>,
     /// Whether that wait ends too when something does that the callee's receiver has: its own life.
     pub ends_with_receiver: bool,
+    /// Whether nothing but the form of a call says that it waits.
+    pub by_form: bool,
 }
 
 impl Evidence {
     /// Nothing but the form of a call says that it waits.
     fn by_form() -> Evidence {
-        Evidence { confidence: Confidence::Medium, waits_at: None, ends_with_receiver: false }
+        Evidence {
+            confidence: Confidence::Medium,
+            waits_at: None,
+            ends_with_receiver: false,
+            by_form: true,
+        }
     }
 }
 
@@ -80,7 +87,12 @@ fn by_feeding(
     })?;
     let span = file.expr(waits).span;
     let waits_at = Some(Location { file: function.file_id, span });
-    Some(Evidence { confidence: Confidence::Medium, waits_at, ends_with_receiver: false })
+    Some(Evidence {
+        confidence: Confidence::Medium,
+        waits_at,
+        ends_with_receiver: false,
+        by_form: false,
+    })
 }
 
 /// Of a method of which nothing is known but its name, and that says that a peer is addressed: it
@@ -130,6 +142,7 @@ fn waits_within(
                 confidence: Confidence::High,
                 waits_at: Some(Location { file: function.file_id, span }),
                 ends_with_receiver: false,
+                by_form: false,
             });
         }
     }
@@ -270,7 +283,12 @@ fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<
         let ends_with_receiver = matches!(&wait.cancel, Cancel::By(enders)
             if enders.iter().any(|ender| ender.root == Root::Receiver));
         let waits_at = Some(wait.location);
-        return Some(Evidence { confidence: Confidence::High, waits_at, ends_with_receiver });
+        return Some(Evidence {
+            confidence: Confidence::High,
+            waits_at,
+            ends_with_receiver,
+            by_form: false,
+        });
     }
     let function = &read.function;
     for step in function.body(BodyId::OWN).cfg.steps() {

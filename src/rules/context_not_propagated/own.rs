@@ -3,7 +3,8 @@
 
 use crate::index::{Def, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::endable::{holds_context, is_context, may_end, may_end_in_value};
+use crate::rules::context_not_propagated::deferred::runs_deferred;
+use crate::rules::endable::{holds_context, is_context, is_seen_to_end, may_end, may_end_in_value};
 use crate::rules::literals::{Runs, runs};
 use crate::source::Span;
 use crate::summary::{At, Function, Read};
@@ -55,6 +56,26 @@ impl Own {
         }
     }
 
+    /// Whether somebody in sight ends it before the process does, and not only may do so.
+    pub fn is_seen_to_end(&self, cx: &FunctionCx<'_>) -> bool {
+        match (self.from, self.param) {
+            (From::Param, Some(index)) if !self.of_literal => is_seen_to_end(cx, index),
+            _ => true,
+        }
+    }
+
+    /// Whether the receiver of a call, or a literal that the call is given, uses it.
+    pub fn is_within_call(&self, function: &Function<'_>, call: ExprId) -> bool {
+        let file = function.file;
+        let receiver = file.method_call(call).map(|(base, _)| base);
+        let literals = function
+            .args(call)
+            .iter()
+            .copied()
+            .filter(|&arg| matches!(file.expr(file.unparen(arg)).kind, ExprKind::FuncLit(_)));
+        receiver.into_iter().chain(literals).any(|part| mentions(function, part, self))
+    }
+
     /// Whether the code can write it as it stands.
     pub fn is_named(&self) -> bool {
         !self.name.is_blank()
@@ -86,7 +107,7 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
         if let Some(own) = of_signature(cx, function, literal) {
             let ends = match (own.param, literal) {
-                (Some(index), None) => may_end(cx, index),
+                (Some(index), None) => may_end(cx, index) && !runs_deferred(cx),
                 (Some(index), Some(literal)) => may_end_in_value(cx, function, literal, index),
                 _ => true,
             };

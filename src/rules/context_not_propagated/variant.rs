@@ -130,10 +130,30 @@ fn check_call(
     if own.from == From::Field && !mentions(function, &own) {
         return None;
     }
-    if asks_with(cx, read, call, &own) {
+    if asks_with(cx, read, call, &own) || is_the_other_way(function, call, &own) {
         return None;
     }
     Some(finding(cx, function, &own, call, waits, variant))
+}
+
+/// Whether the function calls the sibling with its context, too, with the same receiver and what else is given
+/// here: it decides between the two.
+fn is_the_other_way(function: &Function<'_>, call: ExprId, own: &Own) -> bool {
+    let called = |call: ExprId| {
+        let (base, name) = function.file.method_call(call)?;
+        Some((function.text(base), name.name))
+    };
+    let Some((base, name)) = called(call) else { return false };
+    let given: Vec<String> = function.args(call).iter().map(|&arg| function.text(arg)).collect();
+    function.calls().any(|(_, other)| {
+        let args = function.args(other);
+        let starts_with_own = args.first().is_some_and(|&first| function.text(first) == own.text);
+        starts_with_own
+            && called(other).is_some_and(|(receiver, longer)| {
+                receiver == base && longer.as_str().starts_with(name.as_str())
+            })
+            && args[1..].iter().map(|&arg| function.text(arg)).eq(given.iter().cloned())
+    })
 }
 
 /// Whether a call asks a condition again and again that fails once the context is cancelled: it is given to

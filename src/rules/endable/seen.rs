@@ -1,0 +1,110 @@
+//! Whether somebody in sight ends a context while its process goes on. That somebody *may* end a context
+//! is not known of one that a program makes when it starts, or that nobody in sight gives: this asks for
+//! the place where it is done.
+
+use rustc_hash::FxHashSet;
+
+use crate::catalog::{Context, TypeRole};
+use crate::index::{FuncId, Type};
+use crate::rules::recurrence::{self, Runs};
+use crate::rules::{FunctionCx, PackageCx};
+use crate::summary::{At, ContextRoot, Function, Mode, Place, Root, facts};
+use crate::syntax::ExprId;
+
+/// How many callers are followed to the one that makes the context.
+const MAX_CALLERS: u32 = 6;
+
+/// Whether this parameter of the declared function, a context, is that of a request, or a caller in sight gives
+/// one that ends before the process does: that of a request, one with a deadline, or one whose cancel function
+/// is called by others than a `defer` of the caller.
+pub fn is_seen_to_end(cx: &FunctionCx<'_>, index: u32) -> bool {
+    let given = || cx.summaries().read(cx.func);
+    let of_request = given()
+        .is_some_and(|read| is_of_request(cx, &read.function, &Place::root(Root::Param(index))));
+    of_request || of_param(cx, index, MAX_CALLERS, &mut FxHashSet::default())
+}
+
+fn of_param(
+    cx: &FunctionCx<'_>,
+    index: u32,
+    depth: u32,
+    met: &mut FxHashSet<(FuncId, u32)>,
+) -> bool {
+    let Some(depth) = depth.checked_sub(1).filter(|_| met.insert((cx.func, index))) else {
+        return false;
+    };
+    recurrence::calls(&cx.package, cx.declared()).into_iter().any(|(caller, call)| {
+        let args = cx.index().file_of(caller).args(call);
+        let Some(&arg) = args.get(index as usize) else { return false };
+        let Some(read) = cx.summaries().read(caller) else { return false };
+        let Some(at) = read.function.at_call(call) else { return false };
+        let package = PackageCx { package: caller.package, ..cx.package };
+        let caller = FunctionCx { package, func: caller };
+        is_given(&caller, &read.function, (at, arg), depth, met)
+    })
+}
+
+fn is_given(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    (at, context): (At, ExprId),
+    depth: u32,
+    met: &mut FxHashSet<(FuncId, u32)>,
+) -> bool {
+    let origin = cx.summaries().context(function, at, context);
+    let ends = |&call: &ExprId| {
+        let known = facts(cx.catalog(), function.index, function.info.callee(call));
+        known.all_in_force::<Context>(cx.versions()).any(|fact| {
+            fact.deadline || fact.cancel.is_some_and(|cancel| is_cancelled(cx, call, cancel))
+        })
+    };
+    origin.derivations.iter().any(ends)
+        || origin.roots.iter().any(|root| match root {
+            ContextRoot::Place(place) => {
+                is_of_request(cx, function, place)
+                    || match place.root {
+                        Root::Param(index) if place.path.is_empty() => {
+                            of_param(cx, index, depth, met)
+                        }
+                        _ => false,
+                    }
+            }
+            _ => false,
+        })
+}
+
+/// Whether a place is the context of a request, as `r.Context()` of a parameter is, or what is given beside a
+/// request or what answers one.
+fn is_of_request(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) -> bool {
+    let (owner, index) = match place.root {
+        Root::Param(index) => (None, index),
+        Root::LiteralParam(literal, index) => (Some(literal), index),
+        _ => return false,
+    };
+    let param = |index: u32| Some(&function.info.local(function.info.param(owner, index)?).ty);
+    let has = |ty: &Type, role: TypeRole| cx.package.has_role(ty.strip_pointer(), role);
+    match param(index) {
+        Some(holder) if !place.path.is_empty() => {
+            place.path.last().is_some_and(|part| part.as_str() == "Context()")
+                && !has(holder, TypeRole::Command)
+        }
+        Some(_) => (0..).map_while(param).any(|beside| {
+            [TypeRole::Request, TypeRole::ResponseWriter, TypeRole::Interceptor]
+                .into_iter()
+                .any(|role| has(beside, role) && !has(beside, TypeRole::ContextInForm))
+        }),
+        None => false,
+    }
+}
+
+/// Whether the cancel function that a call gives as this result is there for more than to clean up: by
+/// whoever it is handed to, or called before the function is left.
+fn is_cancelled(cx: &FunctionCx<'_>, call: ExprId, cancel: u32) -> bool {
+    let cancel = Place::root(Root::Call(call, cancel));
+    let Some(read) = cx.summaries().read(cx.func) else { return false };
+    let used = read.function.bodies().any(|body| {
+        let mut effects = read.effects(body).effects.iter();
+        effects.any(|effect| effect.place == cancel && effect.mode != Mode::Deferred)
+    });
+    used && !matches!(recurrence::runs(&cx.package, cx.func), Runs::Once)
+}
