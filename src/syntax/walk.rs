@@ -3,8 +3,6 @@
 //!
 //! Nothing here recurses: generated Go nests a hundred thousand deep.
 
-use rustc_hash::FxHashMap;
-
 use crate::syntax::{
     ArrayLen, Body, DeclId, DeclKind, ExprId, ExprKind, File, InterfaceElem, Param, Signature,
     StmtId, StmtKind, TypeParam,
@@ -30,11 +28,28 @@ pub struct Descendants<'a> {
 
 /// What stands directly around each node below a root.
 #[derive(Clone, Debug, Default)]
-pub struct Parents(FxHashMap<Node, Node>);
+pub struct Parents {
+    exprs: Numbered,
+    stmts: Numbered,
+    decls: Numbered,
+}
+
+/// What stands around the nodes of one kind, by their numbers: those below a root lie close together.
+#[derive(Clone, Debug, Default)]
+struct Numbered {
+    first: u32,
+    around: Vec<Option<Node>>,
+}
 
 impl File {
     /// Calls `visit` with each node directly below `node`, in order of source.
     pub fn children(&self, node: Node, visit: &mut dyn FnMut(Node)) {
+        self.each_child(node, &mut |child| visit(child));
+    }
+
+    /// As [`File::children`], for those that ask it of every node.
+    #[inline]
+    fn each_child(&self, node: Node, visit: &mut impl FnMut(Node)) {
         match node {
             Node::Expr(id) => expr_children(self, id, visit),
             Node::Stmt(id) => stmt_children(self, id, visit),
@@ -54,22 +69,58 @@ impl File {
 
     /// As [`File::parents`], of `nodes`, which are all [`File::descendants`] of a root.
     pub fn parents_of(&self, nodes: &[Node]) -> Parents {
-        let mut parents = FxHashMap::default();
-        parents.reserve(nodes.len());
+        let mut parents = Parents {
+            exprs: Numbered::of(nodes, |node| match node {
+                Node::Expr(id) => Some(id.0),
+                _ => None,
+            }),
+            stmts: Numbered::of(nodes, |node| match node {
+                Node::Stmt(id) => Some(id.0),
+                _ => None,
+            }),
+            decls: Numbered::of(nodes, |node| match node {
+                Node::Decl(id) => Some(id.0),
+                _ => None,
+            }),
+        };
         for &node in nodes {
-            self.children(node, &mut |child| {
-                // A type shared by `a, b T` is met once for each name, below the same parent.
-                parents.insert(child, node);
+            // A type shared by `a, b T` is met once for each name, below the same parent.
+            self.each_child(node, &mut |child| match child {
+                Node::Expr(id) => parents.exprs.set(id.0, node),
+                Node::Stmt(id) => parents.stmts.set(id.0, node),
+                Node::Decl(id) => parents.decls.set(id.0, node),
             });
         }
-        Parents(parents)
+        parents
+    }
+}
+
+impl Numbered {
+    /// Room for those of `nodes` that `number` numbers.
+    fn of(nodes: &[Node], number: impl Fn(Node) -> Option<u32>) -> Numbered {
+        let numbers = || nodes.iter().filter_map(|&node| number(node));
+        let first = numbers().min().unwrap_or(0);
+        let len = numbers().max().map_or(0, |last| last - first + 1);
+        Numbered { first, around: vec![None; len as usize] }
+    }
+
+    fn set(&mut self, number: u32, around: Node) {
+        self.around[(number - self.first) as usize] = Some(around);
+    }
+
+    fn get(&self, number: u32) -> Option<Node> {
+        *self.around.get(number.checked_sub(self.first)? as usize)?
     }
 }
 
 impl Parents {
     /// What stands directly around `node`; `None` for the root and what is not below it.
     pub fn of(&self, node: Node) -> Option<Node> {
-        self.0.get(&node).copied()
+        match node {
+            Node::Expr(id) => self.exprs.get(id.0),
+            Node::Stmt(id) => self.stmts.get(id.0),
+            Node::Decl(id) => self.decls.get(id.0),
+        }
     }
 
     /// What stands around `node`, from the inside out, up to the root.
@@ -84,13 +135,13 @@ impl Iterator for Descendants<'_> {
     fn next(&mut self) -> Option<Node> {
         let node = self.open.pop()?;
         let first = self.open.len();
-        self.file.children(node, &mut |child| self.open.push(child));
+        self.file.each_child(node, &mut |child| self.open.push(child));
         self.open[first..].reverse();
         Some(node)
     }
 }
 
-fn expr_children(file: &File, id: ExprId, visit: &mut dyn FnMut(Node)) {
+fn expr_children(file: &File, id: ExprId, visit: &mut impl FnMut(Node)) {
     match &file.expr(id).kind {
         ExprKind::Missing | ExprKind::Ident(_) | ExprKind::BasicLit(_) => {}
         ExprKind::CompositeLit { ty, elements } => {
@@ -143,7 +194,7 @@ fn expr_children(file: &File, id: ExprId, visit: &mut dyn FnMut(Node)) {
     }
 }
 
-fn stmt_children(file: &File, id: StmtId, visit: &mut dyn FnMut(Node)) {
+fn stmt_children(file: &File, id: StmtId, visit: &mut impl FnMut(Node)) {
     match &file.stmt(id).kind {
         StmtKind::Missing | StmtKind::Empty | StmtKind::Branch { .. } => {}
         StmtKind::Expr(expr) | StmtKind::Go(expr) | StmtKind::Defer(expr) => {
@@ -200,7 +251,7 @@ fn stmt_children(file: &File, id: StmtId, visit: &mut dyn FnMut(Node)) {
     }
 }
 
-fn decl_children(file: &File, id: DeclId, visit: &mut dyn FnMut(Node)) {
+fn decl_children(file: &File, id: DeclId, visit: &mut impl FnMut(Node)) {
     match &file.decl(id).kind {
         DeclKind::Func(func) => {
             params(func.receiver.iter(), visit);
@@ -219,12 +270,12 @@ fn decl_children(file: &File, id: DeclId, visit: &mut dyn FnMut(Node)) {
     }
 }
 
-fn signature(signature: &Signature, visit: &mut dyn FnMut(Node)) {
+fn signature(signature: &Signature, visit: &mut impl FnMut(Node)) {
     params(signature.params.iter(), visit);
     params(signature.results.iter(), visit);
 }
 
-fn params<'a>(params: impl Iterator<Item = &'a Param>, visit: &mut dyn FnMut(Node)) {
+fn params<'a>(params: impl Iterator<Item = &'a Param>, visit: &mut impl FnMut(Node)) {
     let mut last = None;
     for param in params {
         if last.replace(param.ty) != Some(param.ty) {
@@ -233,15 +284,15 @@ fn params<'a>(params: impl Iterator<Item = &'a Param>, visit: &mut dyn FnMut(Nod
     }
 }
 
-fn type_params(params: &[TypeParam], visit: &mut dyn FnMut(Node)) {
+fn type_params(params: &[TypeParam], visit: &mut impl FnMut(Node)) {
     exprs(params.iter().map(|param| &param.constraint), visit);
 }
 
-fn exprs<'a>(ids: impl IntoIterator<Item = &'a ExprId>, visit: &mut dyn FnMut(Node)) {
+fn exprs<'a>(ids: impl IntoIterator<Item = &'a ExprId>, visit: &mut impl FnMut(Node)) {
     ids.into_iter().for_each(|&id| visit(Node::Expr(id)));
 }
 
-fn stmts<'a>(ids: impl IntoIterator<Item = &'a StmtId>, visit: &mut dyn FnMut(Node)) {
+fn stmts<'a>(ids: impl IntoIterator<Item = &'a StmtId>, visit: &mut impl FnMut(Node)) {
     ids.into_iter().for_each(|&id| visit(Node::Stmt(id)));
 }
 
