@@ -164,6 +164,8 @@ fn run(
         let asked: Vec<rules::Asked> =
             snapshot.packages.iter().map(|_| rules::Asked::default()).collect();
         let memos: Vec<Memo> = snapshot.packages.iter().map(|_| Memo::default()).collect();
+        let counted: Vec<rules::Counted> =
+            snapshot.packages.iter().map(|_| rules::Counted::new()).collect();
         let index = Index::new(snapshot, &forest, catalog).with_declarations(&memory.declarations);
         let recalled = keeping.map(|keeping| Recalled::new(keeping.cache, snapshot, &index));
         let recalled = recalled.as_ref();
@@ -183,6 +185,7 @@ fn run(
             recalled,
             asked: &asked,
             memos: &memos,
+            counted: &counted,
             explored: &memory.explored,
         };
         run.run(keeping)
@@ -224,6 +227,8 @@ struct Run<'a> {
     asked: &'a [rules::Asked],
     /// What the checks of each package have worked out.
     memos: &'a [Memo],
+    /// Where what the checks of each package find counts.
+    counted: &'a [rules::Counted],
     /// From which roots nothing was found when they were explored before.
     explored: &'a Explorations,
 }

@@ -223,7 +223,12 @@ impl<'s> Index<'s> {
 
     /// Whether a function is declared in a file whose name ends in `_test.go`.
     pub fn is_in_test_file(&self, id: FuncId) -> bool {
-        self.snapshot.file(self.func(id).file).test
+        self.is_test_file(self.func(id).file)
+    }
+
+    /// Whether a file is that of a test.
+    pub fn is_test_file(&self, file: FileId) -> bool {
+        self.snapshot.file(file).test
     }
 
     /// Whether the text of a function may hold a name: see [`Package::may_name`].

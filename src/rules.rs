@@ -13,7 +13,7 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 mod access;
 pub mod bad_suppression;
@@ -72,7 +72,7 @@ use crate::catalog::{Catalog, TypeRole, TypeRoles, Versions};
 use crate::diagnostic::Finding;
 use crate::index::{BodyInfo, Callee, Func, FuncId, Index, ObjectId, Type};
 use crate::project::PackageId;
-use crate::source::{Location, Span};
+use crate::source::{FileId, Location, Span};
 use crate::summary::{self, Summaries};
 use crate::syntax::{ExprId, ExprKind, File, Node, Symbol};
 use evidence::Evidence;
@@ -183,6 +183,12 @@ fn locked<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The files of a package in which what its checks find counts; not set if it does in all.
+pub type Counted = OnceLock<BTreeSet<FileId>>;
+
+/// All files count.
+pub static EVERYWHERE: Counted = Counted::new();
+
 /// What a check of a package knows.
 #[derive(Clone, Copy)]
 pub struct PackageCx<'a> {
@@ -202,6 +208,8 @@ pub struct PackageCx<'a> {
     pub doubtful: bool,
     /// What its other checks have worked out.
     pub memo: &'a Memo,
+    /// Where what a check finds counts.
+    pub counted: &'a Counted,
     /// The package.
     pub package: PackageId,
 }
@@ -224,6 +232,17 @@ impl<'a> PackageCx<'a> {
         let index = self.index;
         let packages = self.summaries.order().iter().copied();
         packages.filter(move |&package| index.mentions(package, word))
+    }
+
+    /// Whether what is found in a function of the package counts. What can only be found where it does not
+    /// need not be looked for.
+    pub fn counts_in(&self, func: &Func) -> bool {
+        self.counted.get().is_none_or(|counted| counted.contains(&func.file))
+    }
+
+    /// Whether what is found counts wherever it is in the package.
+    pub fn counts_everywhere(&self) -> bool {
+        self.counted.get().is_none()
     }
 
     /// Whether a type, or what it points to, has such a part in what libraries do.
@@ -276,7 +295,10 @@ impl<'a> PackageCx<'a> {
 
     /// The functions whose bodies the forms of evidence ask for, whichever of them runs first.
     pub fn read_first(&self) -> Vec<FuncId> {
-        evidence::read_in(self).collect()
+        match evidence::tells_of_channels(self) {
+            true => evidence::read_in(self).collect(),
+            false => Vec::new(),
+        }
     }
 
     /// A finding of this rule, with the severity and confidence of its page: its labels, its

@@ -10,7 +10,7 @@ use crate::project::{PackageId, Snapshot};
 use crate::rules::chain::{self, Chain, Kind, Link};
 use crate::rules::filter::{FilterFacts, Given, HeaderRead, Known, StateUse};
 use crate::rules::memo::Memo;
-use crate::rules::{Asked, FunctionCx, PackageCx, registry};
+use crate::rules::{Asked, EVERYWHERE, FunctionCx, PackageCx, registry};
 use crate::source::{FileId, Location};
 use crate::summary::Summaries;
 
@@ -106,6 +106,7 @@ pub fn chains(snapshot: &Snapshot, catalog: &Catalog) -> Chains {
             asked: &asked,
             doubtful: false,
             memo: &memos[id.0 as usize],
+            counted: &EVERYWHERE,
             package: id,
         };
         let found = in_package(snapshot, &package);

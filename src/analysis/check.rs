@@ -67,6 +67,21 @@ impl Run<'_> {
             .collect();
         let here = self.selections.among(reported.iter().copied());
         let doubtful = self.wants_doubtful(package);
+        // A test may show what is wrong with the code that it tests: what is found by exploring
+        // from a file that is reported stays, wherever it is. It meets there what the checks find, so that
+        // where not all is reported it has to be known first.
+        let is_generated = |&file: &FileId| self.facts.of(file).generated;
+        let is_whole =
+            package.files.iter().all(|file| reported.contains(file) || is_generated(file));
+        let explore = || self.explored(package, &reported, kept);
+        let explored_first = (!is_whole).then(explore);
+        let counted = &self.counted[id.0 as usize];
+        if let Some((explored, _)) = &explored_first
+            && !package.files.iter().any(|&file| self.is_directed_in(file))
+        {
+            let found = explored.iter().flatten().flatten().map(|finding| finding.primary.file);
+            counted.get_or_init(|| reported.iter().copied().chain(found).collect());
+        }
         let selected = || {
             let chosen = |entry: &&Entry| {
                 here.iter().any(|selection| selection.least_confidence(entry.page.id).is_some())
@@ -80,6 +95,7 @@ impl Run<'_> {
                 asked: &self.asked[id.0 as usize],
                 doubtful,
                 memo: &self.memos[id.0 as usize],
+                counted,
                 package: id,
             };
             registry().iter().filter(chosen).map(move |entry| (entry.rule.check, cx(entry)))
@@ -121,10 +137,10 @@ impl Run<'_> {
             answers.par_extend(funcs.par_iter().flat_map_iter(|&func| of_function(func)));
             answers
         };
-        // A test may show what is wrong with the code that it tests: what is found by exploring
-        // from a file that is reported stays, wherever it is.
-        let explore = || self.explored(package, &reported, kept);
-        let (answers, (explored, to_keep)) = rayon::join(answer, explore);
+        let (answers, (explored, to_keep)) = match explored_first {
+            Some(explored) => (answer(), explored),
+            None => rayon::join(answer, explore),
+        };
         let of_answer = |everywhere: bool| move |answer| (everywhere, answer);
         let answers = answers.into_iter().map(of_answer(false));
         let exploring = with(|check| matches!(check, Check::Exploration(_)));
@@ -287,8 +303,12 @@ impl Run<'_> {
     /// Whether directives stand in the files that are reported: one may speak of what is not sure enough to
     /// be shown.
     fn is_directed(&self, package: &Package) -> bool {
-        let is_directed = |file: FileId| *self.facts.directives(file) != Directives::default();
-        self.reported(package).any(is_directed)
+        self.reported(package).any(|file| self.is_directed_in(file))
+    }
+
+    /// Whether directives stand in a file.
+    fn is_directed_in(&self, file: FileId) -> bool {
+        *self.facts.directives(file) != Directives::default()
     }
 
     /// What is found by exploring the roots in the files that are reported.

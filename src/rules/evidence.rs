@@ -59,12 +59,12 @@ use crate::rules::evidence::one_ended::End;
 use crate::rules::evidence::own_end::Awaited;
 use crate::rules::evidence::traffic::{each_channel, loops_around};
 use crate::rules::recurrence::is_once;
-use crate::rules::scene::{Scene, holds_any, is_beside_tests};
-use crate::rules::{FunctionCx, PackageCx};
+use crate::rules::scene::{Scene, counts_where, holds_any, is_beside_tests};
+use crate::rules::{EVERYWHERE, FunctionCx, PackageCx};
 use crate::source::Span;
 use crate::syntax::Node;
 
-pub(super) use groups::Channels;
+pub(super) use groups::{Channels, tells_of_channels};
 pub(super) use locks::Locks;
 pub(super) use reading::read_in;
 
@@ -73,14 +73,18 @@ pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);
 
 /// Sends that nobody receives.
 pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    each_function(package, &["make(chan"], |scene| {
+    // A goroutine's send may stand in another function than the channel that it is started for.
+    let sends_elsewhere = !package.counts_everywhere() && counts_where(package, &["<-"]);
+    let everywhere = PackageCx { counted: &EVERYWHERE, ..*package };
+    let makers = if sends_elsewhere { &everywhere } else { package };
+    each_function(makers, &["make(chan"], |scene| {
         abandoned::check(scene, findings);
         promised::check(scene, findings);
         each_channel(scene, |channel, made| {
             findings.extend(one_ended::check(channel, made, End::Send, findings));
         });
     });
-    let groups = Groups::of(package);
+    let groups = Groups::told_of(package);
     leaver::check(&groups, findings);
     called_back::check(&groups, findings);
     sibling::check(&groups, findings);
@@ -93,14 +97,14 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
 
 /// Writes in the goroutine that has to take what was read.
 pub fn send_and_receive_in_one_goroutine(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let groups = Groups::of(package);
+    let groups = Groups::told_of(package);
     both_ends::check(&groups, findings);
     own_receiver::check(&groups, findings);
 }
 
 /// Uses of channels that are nil: never made, or set to nil.
 pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let groups = Groups::of(package);
+    let groups = Groups::told_of(package);
     cleared::check(&groups, findings);
     unmade::check(&groups, findings);
     each_function(package, &[" = nil"], |scene| nilled::check(scene, findings));
@@ -110,7 +114,7 @@ pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 
 /// Closes of channels that others may still send on.
 pub fn close_misuse(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    closed::check(&Groups::of(package), findings);
+    closed::check(&Groups::told_of(package), findings);
 }
 
 /// Waits under a lock that the other side needs.
@@ -128,7 +132,7 @@ pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) 
         });
     });
     ticker::ranges(package, findings);
-    skipped::check(&Groups::of(package), true, findings);
+    skipped::check(&Groups::told_of(package), true, findings);
 }
 
 /// Receives from channels that nobody sends on or closes.
@@ -137,7 +141,7 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     each_function(package, &[".Stop()"], |scene| drained::check(scene, findings));
     each_function(package, &[" = nil"], |scene| exhausted::check(scene, findings));
     ticker::receives(package, findings);
-    let groups = Groups::of(package);
+    let groups = Groups::told_of(package);
     skipped::check(&groups, false, findings);
     unstarted::check(&groups, findings);
     unanswered::check(&groups, findings);
@@ -167,9 +171,10 @@ pub fn waitgroup_unbalanced(package: &PackageCx<'_>, findings: &mut Vec<Finding>
     counts_itself::check(package, findings);
 }
 
-/// Opens the functions of the package whose text holds one of `words`.
+/// Opens the functions of the package in which findings count and whose text holds one of `words`.
 fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(&Scene<'_>)) {
-    for func in &package.index.package(package.package).funcs {
+    let funcs = package.index.package(package.package).funcs.iter();
+    for func in funcs.filter(|func| package.counts_in(func)) {
         let cx = FunctionCx { package: *package, func: func.id };
         if holds_any(&cx, words)
             && let Some(scene) = Scene::new(cx)

@@ -39,12 +39,30 @@ const OTHERS: [&str; 8] = [
 ];
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let mut parts = Parts::default();
     let package = cx.index.package(cx.package);
     let may_end = |func: &Func| func.receiver.is_some() && held::names_end(func.name);
     if !package.funcs.iter().any(may_end) {
         return;
     }
+    // What has to end the part is told of; who makes it, for a part that is lent.
+    if package.funcs.iter().any(|func| may_end(func) && cx.counts_in(func) && may_be_made(cx, func))
+    {
+        kept(cx, findings);
+    }
+    lent::check(cx, findings);
+}
+
+/// Whether the functions that are read may make values of the type of a method: a test's is made by tests.
+fn may_be_made(cx: &PackageCx<'_>, method: &Func) -> bool {
+    let owner = method.receiver.and_then(|receiver| receiver.ty);
+    let is_of_test = |owner| cx.index.is_test_file(cx.index.object(owner).file);
+    owner.is_some_and(|owner| !is_of_test(owner))
+}
+
+/// The parts that are kept in fields of the package's own types.
+fn kept(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let mut parts = Parts::default();
+    let package = cx.index.package(cx.package);
     for func in package.funcs.iter().filter(|func| !serves_tests(cx.index, func.id)) {
         Reader::new(cx, func).read(&mut parts);
     }
@@ -58,7 +76,6 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         }
         findings.extend(finding(cx, field, &made));
     }
-    lent::check(cx, findings);
 }
 
 /// A field of a type of the package.

@@ -62,6 +62,21 @@ pub fn outside_tests<'a, 'w>(
     all.filter(move |cx| !package.index.is_in_test_file(cx.func) && holds_any(cx, words))
 }
 
+/// Whether a finding counts in any function of a package, those of tests left out, whose text holds one of
+/// `words`.
+pub fn counts_where(package: &PackageCx<'_>, words: &[&str]) -> bool {
+    package.counts_everywhere() || counted(package).any(|cx| holds_any(&cx, words))
+}
+
+/// The functions of a package, those of tests left out, in which a finding counts.
+pub fn counted<'a>(package: &PackageCx<'a>) -> impl Iterator<Item = FunctionCx<'a>> + use<'a> {
+    let package = *package;
+    let funcs = package.index.package(package.package).funcs.iter();
+    let counted = funcs.filter(move |func| package.counts_in(func));
+    let all = counted.map(move |func| FunctionCx { package, func: func.id });
+    all.filter(move |cx| !package.index.is_in_test_file(cx.func))
+}
+
 /// As [`holds_any`]: whether a function may start goroutines.
 pub fn may_start_goroutines(cx: &FunctionCx<'_>) -> bool {
     holds_any(cx, &["go ", "go\t"])

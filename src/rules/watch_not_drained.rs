@@ -20,7 +20,8 @@ pub const RULE: Rule =
 const SHOWN: usize = 3;
 
 fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    for func in &package.index.package(package.package).funcs {
+    let funcs = package.index.package(package.package).funcs.iter();
+    for func in funcs.filter(|func| package.counts_in(func)) {
         let cx = FunctionCx { package: *package, func: func.id };
         let (consumes, produces) = (watch::may_have_any(&cx), producer::may_be(&cx));
         if !consumes && !produces {

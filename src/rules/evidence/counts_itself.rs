@@ -12,13 +12,14 @@ use crate::index::{Def, LocalId, LocalKind, Type};
 use crate::rules::evidence::locks::{Object, object};
 use crate::rules::evidence::traffic::received_from;
 use crate::rules::evidence::{confidence, first_line};
-use crate::rules::scene::{Scene, outside_tests};
+use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::syntax::{ExprId, Node, StmtId, StmtKind};
 
 /// Reports the calls of `Add` that a `Wait` may come before.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    if outside_tests(package, &[".Wait("]).next().is_none() {
+    let is_told = counts_where(package, &[".Add("]);
+    if !is_told || outside_tests(package, &[".Wait("]).next().is_none() {
         return;
     }
     let opened = outside_tests(package, &[".Add(", ".Wait("]).filter_map(Scene::new);

@@ -18,7 +18,7 @@ use crate::index::{
 };
 use crate::rules::evidence::outside::Outside;
 use crate::rules::evidence::reading::{channels_in, passing_on, read_in};
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, counted, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
 use crate::syntax::{
@@ -102,7 +102,24 @@ pub(super) struct Groups<'a> {
     channels: Arc<Channels>,
 }
 
+/// Whether a finding counts in any function, those of tests left out, that may do something with a channel.
+pub(in crate::rules) fn tells_of_channels(package: &PackageCx<'_>) -> bool {
+    let with_channel = |cx: FunctionCx<'_>| {
+        let (index, file) = (cx.index(), cx.file());
+        let types = || {
+            let info = cx.body();
+            file.descendants(Node::Decl(cx.declared().decl)).any(|node| match node {
+                Node::Expr(expr) => channels_in(index, info.type_of(expr)).is_some(),
+                _ => false,
+            })
+        };
+        holds_any(&cx, &["<-", "chan ", "close("]) || types()
+    };
+    package.counts_everywhere() || counted(package).any(with_channel)
+}
+
 /// What is told of the channels of a package, whoever asks.
+#[derive(Default)]
 pub(in crate::rules) struct Channels {
     /// The functions that are looked at.
     funcs: Vec<FuncId>,
@@ -128,6 +145,14 @@ impl<'a> Groups<'a> {
         let scenes =
             read.unwrap_or_else(|| channels.funcs.iter().filter_map(|&func| open(func)).collect());
         Groups { scenes, channels }
+    }
+
+    /// As [`Groups::of`], for what is told at an operation on a channel: none where that counts nowhere.
+    pub fn told_of(package: &PackageCx<'a>) -> Groups<'a> {
+        match tells_of_channels(package) {
+            true => Groups::of(package),
+            false => Groups { scenes: Vec::new(), channels: Arc::default() },
+        }
     }
 
     /// Whether a body runs only as a goroutine of its own, as far as the package tells: a literal that is

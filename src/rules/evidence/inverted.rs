@@ -11,7 +11,9 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, TypeDecl};
 use crate::rules::evidence::confidence;
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, embeds_lock, fields, held_at};
+use crate::rules::evidence::locks::{
+    Locking, Locks, Object, Taken, embeds_lock, fields, held_at, tells_of_locks,
+};
 use crate::rules::evidence::parent::Parents;
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
@@ -21,6 +23,9 @@ use crate::syntax::{ExprId, ExprKind, Node, UnaryOp};
 
 /// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    if !tells_of_locks(package) {
+        return;
+    }
     let Locking { scenes, locks } = Locking::of(package);
     let parents = Parents::new(package);
     let cx = Cx { package, scenes: &scenes, locks: &locks, parents: &parents };

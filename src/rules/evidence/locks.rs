@@ -6,11 +6,19 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type, TypeDecl};
-use crate::rules::scene::{Scene, outside_tests};
+use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::Source;
 use crate::syntax::{ExprId, ExprKind, Node, Symbol};
+
+/// What stands in the text of a function that has to do with locks or counters.
+const WORDS: [&str; 4] = ["Lock()", "Unlock()", ".Wait()", ".Done()"];
+
+/// Whether a finding counts in any of them, those of tests left out.
+pub(super) fn tells_of_locks(package: &PackageCx<'_>) -> bool {
+    counts_where(package, &WORDS)
+}
 
 /// The functions of a package that have to do with locks or counters.
 pub(super) struct Locking<'a> {
@@ -22,7 +30,7 @@ pub(super) struct Locking<'a> {
 impl<'a> Locking<'a> {
     /// Reads a package.
     pub fn of(package: &PackageCx<'a>) -> Locking<'a> {
-        let funcs = outside_tests(package, &["Lock()", "Unlock()", ".Wait()", ".Done()"]);
+        let funcs = outside_tests(package, &WORDS);
         let scenes: Vec<Scene<'a>> = funcs.filter_map(Scene::new).collect();
         let locks = package.memo.locks(|| Locks::of(&scenes));
         Locking { scenes, locks }

@@ -34,7 +34,8 @@ pub(super) fn check(package: &PackageCx<'_>, awaited: Awaited, findings: &mut Ve
         Awaited::Counter => &[".Done()"],
         Awaited::Close => &["close("],
     };
-    for func in &package.index.package(package.package).funcs {
+    let funcs = package.index.package(package.package).funcs.iter();
+    for func in funcs.filter(|func| package.counts_in(func)) {
         let cx = FunctionCx { package: *package, func: func.id };
         if holds_any(&cx, &["defer "])
             && holds_any(&cx, words)

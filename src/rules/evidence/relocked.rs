@@ -16,7 +16,9 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, FuncId};
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Locking, Locks, Object, Taken, held_at, locked};
+use crate::rules::evidence::locks::{
+    Locking, Locks, Object, Taken, held_at, locked, tells_of_locks,
+};
 use crate::rules::evidence::parent::Parents;
 use crate::rules::evidence::relocked::first::{First, Firsts, Owner, base_of, may_return_before};
 use crate::rules::evidence::{confidence, first_line};
@@ -26,6 +28,9 @@ use crate::syntax::{ExprId, ExprKind, Node};
 
 /// Reports the locks that are taken again.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    if !tells_of_locks(package) {
+        return;
+    }
     let Locking { scenes, locks } = Locking::of(package);
     let mut firsts = Firsts::new(package, &locks);
     let parents = Parents::new(package);

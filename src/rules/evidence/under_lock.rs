@@ -16,11 +16,11 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
 use crate::index::{Builtin, Callee, Def, FuncId};
 use crate::rules::endable::asks_err;
-use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::groups::{Act, Group, Groups, Op, tells_of_channels};
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::locks::{
     Locking, Locks, MAX_CALLS, Object, Taken, gives_back, held_at, locked, may_give_back, object,
-    taken,
+    taken, tells_of_locks,
 };
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence::is_once;
@@ -32,6 +32,9 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// Reports the waits under a lock.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    if !tells_of_locks(package) && !tells_of_channels(package) {
+        return;
+    }
     let Locking { scenes, locks } = Locking::of(package);
     if scenes.is_empty() {
         return;

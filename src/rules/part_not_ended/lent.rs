@@ -24,7 +24,7 @@ const MAX_DEPTH: u32 = 4;
 pub fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let package = cx.index.package(cx.package);
     let own = || package.funcs.iter().filter(|func| !serves_tests(cx.index, func.id));
-    for func in own() {
+    for func in own().filter(|func| cx.counts_in(func)) {
         let reader = Reader::new(cx, func);
         for lent in lent(&reader) {
             let readers = || own().map(|func| Reader::new(cx, func));
