@@ -75,6 +75,8 @@ pub struct Index<'s> {
     packages: Vec<OnceLock<Package>>,
     /// The hashes of all words in the texts of each package of the run.
     words: Vec<OnceLock<FxHashSet<u64>>>,
+    /// Those of each file, which may belong to several of them.
+    words_of_files: Vec<OnceLock<Box<[u64]>>>,
     /// See [`imports_in_run`](Index::imports_in_run).
     in_run: Vec<OnceLock<Box<[PackageId]>>>,
     dependencies: store::Dependencies,
@@ -90,6 +92,17 @@ const AGAIN: usize = 1024;
 pub const fn is_of_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80
 }
+
+/// What [`is_of_word`] says of each byte.
+static OF_WORDS: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut byte = 0;
+    while byte < all.len() {
+        all[byte] = is_of_word(&(byte as u8));
+        byte += 1;
+    }
+    all
+};
 
 fn hashed(word: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
@@ -152,6 +165,7 @@ impl<'s> Index<'s> {
             trees,
             packages: std::iter::repeat_with(OnceLock::new).take(count).collect(),
             words: std::iter::repeat_with(OnceLock::new).take(count).collect(),
+            words_of_files: snapshot.files.iter().map(|_| OnceLock::new()).collect(),
             in_run: std::iter::repeat_with(OnceLock::new).take(count).collect(),
             dependencies: store::Dependencies::default(),
             declarations: None,
@@ -181,15 +195,19 @@ impl<'s> Index<'s> {
     /// there. Reads no more than the text.
     pub fn mentions(&self, package: PackageId, name: Symbol) -> bool {
         let words = self.words[package.0 as usize].get_or_init(|| {
-            let files = &self.snapshot.package(package).files;
-            let texts = files.iter().map(|file| self.snapshot.files[file.0 as usize].text.bytes());
-            texts
-                .flat_map(|text| text.split(|byte| !is_of_word(byte)))
-                .filter(|word| !word.is_empty())
-                .map(hashed)
-                .collect()
+            let files = self.snapshot.package(package).files.iter();
+            files.flat_map(|&file| self.words_of(file)).copied().collect()
         });
         words.contains(&hashed(name.as_str().as_bytes()))
+    }
+
+    fn words_of(&self, FileId(file): FileId) -> &[u64] {
+        self.words_of_files[file as usize].get_or_init(|| {
+            let text = self.snapshot.files[file as usize].text.bytes();
+            let words = text.split(|&byte| !OF_WORDS[byte as usize]);
+            let words: FxHashSet<u64> = words.filter(|word| !word.is_empty()).map(hashed).collect();
+            words.into_iter().collect()
+        })
     }
 
     fn of_run(&self, id: PackageId) -> Package {
