@@ -30,15 +30,25 @@ struct Shard {
 
 static TABLE: LazyLock<[Shard; SHARDS]> = LazyLock::new(|| {
     let table: [Shard; SHARDS] = Default::default();
-    table[0].append(&mut write(&table[0].numbers), "");
+    let mut numbers = write(&table[0].numbers);
+    table[0].append(&mut numbers, "");
+    table[0].append(&mut numbers, BLANK_NAME);
+    drop(numbers);
     table
 });
+
+/// The blank identifier, which has a place of its own: it is asked for everywhere.
+const BLANK_NAME: &str = "_";
+const BLANK: Symbol = Symbol(1 << SHARD_BITS);
 
 impl Symbol {
     /// The symbol of `name`.
     pub fn new(name: &str) -> Symbol {
         if name.is_empty() {
             return Symbol::default();
+        }
+        if name == BLANK_NAME {
+            return BLANK;
         }
         let number = (FxBuildHasher.hash_one(name) >> 32) as usize % SHARDS;
         let shard = &TABLE[number];
@@ -61,7 +71,7 @@ impl Symbol {
 
     /// Whether this is `_`.
     pub fn is_blank(self) -> bool {
-        self.as_str() == "_"
+        self == BLANK
     }
 
     /// Whether the name is exported: its first character is an upper case letter
@@ -120,6 +130,8 @@ mod tests {
         assert!(Symbol::new("Écran").is_exported());
         assert_eq!(Symbol::new(""), Symbol::default());
         assert_eq!(Symbol::default().as_str(), "");
+        assert!(Symbol::new("_").is_blank() && !Symbol::new("__").is_blank());
+        assert_eq!(Symbol::new("_").as_str(), "_");
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod types;
 
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::source::{SourceText, Span};
@@ -102,7 +102,7 @@ impl<'s> Lowering<'s> {
         let bytes = source.bytes();
         Lowering {
             bytes,
-            names: FxHashMap::default(),
+            names: FxHashMap::with_capacity_and_hasher(length / 128, FxBuildHasher),
             package: None,
             imports: Vec::new(),
             decls: Arena::new(first, 0),
