@@ -8,7 +8,14 @@ use crate::explore::value::{Term, TermId, Value};
 #[derive(Debug, Default)]
 pub(super) struct Terms {
     terms: Vec<Term>,
+    /// Of each term the bits of the unknowns that it may speak of: see [`bit`].
+    unknowns: Vec<u64>,
     ids: FxHashMap<Term, TermId>,
+}
+
+/// What stands for an unknown where many are told apart at once: others may have the same.
+fn bit(unknown: u32) -> u64 {
+    1 << (unknown % u64::BITS)
 }
 
 /// Deeper terms are forgotten: their value is simply unknown.
@@ -24,7 +31,14 @@ impl Terms {
             return id;
         }
         let id = TermId(self.terms.len() as u32);
+        let bits = |value| match value {
+            Value::Unknown(unknown) => bit(unknown.id),
+            Value::Term(id) => self.unknowns[id.0 as usize],
+            _ => 0,
+        };
+        let unknowns = term.operands().into_iter().flatten().map(bits).fold(0, |all, it| all | it);
         self.terms.push(term);
+        self.unknowns.push(unknowns);
         self.ids.insert(term, id);
         id
     }
@@ -46,6 +60,7 @@ impl Terms {
     pub fn mentions(&self, value: Value, id: u32) -> bool {
         match value {
             Value::Unknown(unknown) => unknown.id == id,
+            Value::Term(term) if self.unknowns[term.0 as usize] & bit(id) == 0 => false,
             Value::Term(term) => {
                 self.get(term).operands().into_iter().flatten().any(|v| self.mentions(v, id))
             }

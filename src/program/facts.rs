@@ -116,8 +116,9 @@ fn transfer(program: &Program, op: Op, live: &mut SlotSet) {
 fn traits(program: &mut Program) {
     let mut calls: Vec<Vec<FuncId>> = Vec::with_capacity(program.funcs.len());
     let channels = channel_fields(program);
+    let named: Vec<Named> = program.names.iter().map(|name| Named::of(name.as_str())).collect();
     for id in 0..program.funcs.len() {
-        let own = own_traits(program, &program.funcs[id], &channels);
+        let own = own_traits(program, &program.funcs[id], &channels, &named);
         calls.push(callees(program, &program.funcs[id]));
         program.funcs[id].traits = own;
     }
@@ -329,9 +330,31 @@ fn ranges_over_channel(
     }
 }
 
-fn own_traits(program: &Program, func: &Func, channels: &FxHashSet<NameId>) -> Traits {
+/// What the name of a member says of what it does.
+#[derive(Clone, Copy)]
+struct Named {
+    synchronises: bool,
+    waits: bool,
+    locks: bool,
+}
+
+impl Named {
+    fn of(name: &str) -> Named {
+        Named {
+            synchronises: library::may_synchronise(name),
+            waits: library::may_wait(name),
+            locks: matches!(name, "Lock" | "RLock"),
+        }
+    }
+}
+
+fn own_traits(
+    program: &Program,
+    func: &Func,
+    channels: &FxHashSet<NameId>,
+    named: &[Named],
+) -> Traits {
     let mut traits = Traits::default();
-    let mut names: FxHashMap<NameId, (bool, bool)> = FxHashMap::default();
     for (at, op) in func.code.iter().enumerate() {
         match *op {
             Op::Go { .. } => {
@@ -363,12 +386,10 @@ fn own_traits(program: &Program, func: &Func, channels: &FxHashSet<NameId>) -> T
                 traits.recovers = true;
             }
             Op::CallMethod { name, .. } | Op::Member(name) => {
-                let text = program.name(name);
-                let may = || (library::may_synchronise(text), library::may_wait(text));
-                let (synchronises, waits) = *names.entry(name).or_insert_with(may);
-                traits.synchronises |= synchronises;
-                traits.waits |= waits;
-                traits.root |= matches!(text, "Lock" | "RLock");
+                let named = named[name.0 as usize];
+                traits.synchronises |= named.synchronises;
+                traits.waits |= named.waits;
+                traits.root |= named.locks;
                 traits.effects |= matches!(op, Op::CallMethod { .. });
             }
             Op::Call { .. } => {
