@@ -1,7 +1,7 @@
 //! What can be said of the code without running it: which variables are live, which branches need
 //! not be decided, what a function does.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::program::Program;
 use crate::program::code::{
