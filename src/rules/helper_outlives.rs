@@ -18,7 +18,8 @@ use crate::rules::scene::{Scene, may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::Span;
 use crate::summary::{
-    Act, At, BodyFlow, BodyId, ContextRoot, Function, Mode, Place, Read, Root, Wait, What, facts,
+    Act, At, BodyFlow, BodyId, ContextRoot, Function, Mode, Place, Read, Root, Source, Wait, What,
+    facts,
 };
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -66,11 +67,11 @@ struct Helper {
 fn check_spawn(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Finding> {
     let helper = helper(scene, read, go)?;
     let things = helped(scene, read, go, &helper)?;
-    if things.iter().any(|&thing| is_kept(read, go, thing)) {
+    if things.iter().any(|&thing| is_kept(read, go, thing) || governs_others(read, go, thing)) {
         return None;
     }
-    let left =
-        leaves(scene, read, go, &helper).or_else(|| turns(scene, read, go, &helper, &things))?;
+    let left = leaves(scene, read, go, &helper, &things)
+        .or_else(|| turns(scene, read, go, &helper, &things))?;
     (!callers_end_it(scene, &helper)).then(|| finding(scene, read, go, &helper, &left))
 }
 
@@ -242,12 +243,39 @@ fn is_kept(read: &Read<'_>, go: At, local: LocalId) -> bool {
     })
 }
 
+/// The context that a cancel function ends, if that is what a variable holds.
+fn context_of(function: &Function<'_>, cancel: LocalId) -> Option<Place> {
+    let made = function.only_definition_of(cancel)?;
+    match made.source {
+        Source::Result(call, 1) => Some(Place::root(Root::Call(call, 0))),
+        _ => None,
+    }
+}
+
+/// Whether the thing cancels a context under which another goroutine runs that outlives the call: the work is
+/// not over with the call.
+fn governs_others(read: &Read<'_>, go: At, thing: LocalId) -> bool {
+    let Some(context) = context_of(&read.function, thing) else { return false };
+    read.function.bodies().any(|body| {
+        read.effects(body).effects.iter().any(|effect| {
+            effect.place == context && effect.at != go && effect.mode >= Mode::Spawned
+        })
+    })
+}
+
 /// Where the function leaves, after it has worked on, without the end that the goroutine waits for.
-fn leaves(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> Option<Span> {
+fn leaves(
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    go: At,
+    helper: &Helper,
+    things: &[LocalId],
+) -> Option<Span> {
     let function = &read.function;
     let cfg = &function.body(go.body).cfg;
     let works = works(read, go.body);
-    let told = told(scene, read, go, helper, &SERVES);
+    let mut told = told(scene, read, go, helper, &SERVES);
+    told.extend(cfg.steps().filter(|&step| learns_of_end(scene, read, go, step, things)));
     let mut walk = Leave { works, told };
     let paths = cfg.search(Start::After(go.step), false, &mut walk);
     let span = |path: &Path<bool>| match path.end {
@@ -263,6 +291,29 @@ fn leaves(scene: &Scene<'_>, read: &Read<'_>, go: At, helper: &Helper) -> Option
         PathEnd::Step(_) => None,
     };
     paths.iter().find_map(span)
+}
+
+/// Whether a step receives the end of a context that nobody but the goroutine brings about.
+fn learns_of_end(
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    go: At,
+    step: StepId,
+    things: &[LocalId],
+) -> bool {
+    let function = &read.function;
+    let at = At { step, ..go };
+    let received = function.step(at).received_from(function.file);
+    let Some(context) = received.and_then(|received| function.done_of(received)) else {
+        return false;
+    };
+    let origin = scene.cx.summaries().context(function, at, context);
+    let places = function.places(at, context);
+    origin.is_fresh()
+        && things.iter().any(|&thing| {
+            let uses = scene.uses(thing).filter(|&used| !scene.is_target(used));
+            context_of(function, thing).as_ref() == places.only() && uses.count() == 1
+        })
 }
 
 /// Where a turn of a loop ends something that the goroutine was to end, before the next turn makes

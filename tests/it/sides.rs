@@ -3170,3 +3170,65 @@ fn programs_and_packages_of_tests() {
         &["tests/m.go:11 unlock-missing low"],
     );
 }
+
+/// Who leaves by the end of a context that only its helper cancels has learned of the helper's end, and a
+/// context under which others go on needs its helper for longer than the call.
+#[test]
+fn a_helper_that_cancels_for_others() {
+    let source = |work: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\ntype agent struct {{\n\tquit chan struct{{}}\n\tn    int\n}}\n\n\
+             func (a *agent) Stop() {{ close(a.quit) }}\n\nfunc (a *agent) serve(ctx context.Context) {{ <-ctx.Done() }}\n\n\
+             func (a *agent) work(check func(context.Context) bool) {{\n\
+             \tctx, cancel := context.WithCancel(context.Background())\n\
+             \tgo func() {{\n\t\t<-a.quit\n\t\tcancel()\n\t}}()\n{work}}}\n"
+        )
+    };
+    let to_end = "\tfor {\n\t\tselect {\n\t\tcase <-ctx.Done():\n\t\t\treturn\n\t\tcase <-time.After(time.Minute):\n\
+                  \t\t\tcheck(ctx)\n\t\t}\n\t}\n";
+    check(&[("m.go", &source(to_end))], &[]);
+    check(&[("m.go", &source("\tgo a.serve(ctx)\n\ttime.Sleep(time.Minute)\n"))], &[]);
+    let leaves = to_end.replace("check(ctx)", "if check(ctx) {\n\t\t\t\treturn\n\t\t\t}");
+    check(&[("m.go", &source(&leaves))], &["m.go:20 helper-outlives high"]);
+}
+
+/// How a variable of the package compares to the turns of a loop is not known.
+#[test]
+fn a_count_that_a_variable_of_the_package_says() {
+    let source = |count: &str, ranged: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\nvar shards = 32\n\ntype parts []func()\n\n\
+             func (p parts) Run(count int) {{\n\tvar wg sync.WaitGroup\n\twg.Add({count})\n\
+             \tfor {ranged} {{\n\t\tgo func() {{\n\t\t\tdefer wg.Done()\n\t\t\tpart()\n\t\t}}()\n\t}}\n\twg.Wait()\n}}\n"
+        )
+    };
+    let told = |run: &str| {
+        let files = [("m.go", run)];
+        let module = module(&files);
+        let run = straggler(module.path())
+            .args(["check", "--no-cache", "--format", "jsonl", "./..."])
+            .output();
+        found(run.expect("straggler runs"), ["rule", "confidence"])
+    };
+    let of_package = told(&source("shards", "_, part := range p"));
+    assert_eq!(of_package, Vec::<String>::new());
+    let one_more = told(&source("len(p) + 1", "_, part := range p"));
+    assert_eq!(one_more, ["m.go:18 waitgroup-unbalanced medium"]);
+}
+
+/// What a handler starts and does not wait for is not cut off from its request.
+#[test]
+fn a_goroutine_of_a_handler() {
+    let source = |start: &str, end: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"log\"\n\t\"net/http\"\n)\n\n\
+             func Acknowledge(w http.ResponseWriter, r *http.Request) {{\n\t{start}\n\
+             \t\trequest, err := http.NewRequest(http.MethodPost, r.Host, nil)\n\t\tif err != nil {{\n\
+             \t\t\tlog.Print(r.Context(), err)\n\t\t\treturn\n\t\t}}\n\
+             \t\tresponse, err := http.DefaultClient.Do(request)\n\t\tif err != nil {{\n\t\t\treturn\n\t\t}}\n\
+             \t\tresponse.Body.Close()\n\t{end}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("go func() {", "}()"))], &[]);
+    check(&[("m.go", &source("func() {", "}()"))], &["m.go:10 context-not-propagated high"]);
+}

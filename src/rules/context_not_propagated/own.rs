@@ -1,7 +1,8 @@
 //! Which context a function has at hand, and whether a call there happens under it at all: on the
 //! goroutine and within the life of whoever gave the context.
 
-use crate::index::{Def, LocalKind, Type};
+use crate::flow::Step;
+use crate::index::{Callee, Def, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::deferred::runs_deferred;
 use crate::rules::endable::{holds_context, is_context, is_seen_to_end, may_end, may_end_in_value};
@@ -112,6 +113,10 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
                 _ => true,
             };
             let is_later = apart.is_some();
+            // A server ends the context of a request when its handler returns, which waits for no such goroutine.
+            if own.from == From::Holder && apart.is_some_and(|apart| is_started(function, apart)) {
+                return Reach::Away;
+            }
             return match ends && uses(&own) {
                 true => Reach::Own(Own { is_later, ..own }),
                 false => Reach::Away,
@@ -130,6 +135,21 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         None if apart.is_none() => Reach::Caller,
         _ => Reach::Away,
     }
+}
+
+/// Whether a goroutine runs a function literal.
+fn is_started(function: &Function<'_>, literal: ExprId) -> bool {
+    let Some(made) = function.body_of_literal(literal).and_then(|body| function.body(body).made)
+    else {
+        return false;
+    };
+    function.body(made.body).cfg.steps().any(|step| {
+        let step = function.step(At { body: made.body, step });
+        matches!(step, Step::Go(_))
+            && step.call(function.file).is_some_and(
+                |call| matches!(function.info.callee(call), Callee::Literal(of) if *of == literal),
+            )
+    })
 }
 
 /// Whether a function literal is given to a transport or dialer to dial by. Those call it in a

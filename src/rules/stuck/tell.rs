@@ -556,8 +556,8 @@ impl Story<'_> {
         })
     }
 
-    /// Whether it is about the count of a group to which the same file adds what a field or method says: how that
-    /// compares to the turns of a loop is decided by what is not known.
+    /// Whether it is about the count of a group to which the same file adds what a field, a method or a variable
+    /// of the package says: how that compares to the turns of a loop is decided by what is not known.
     fn counts_by_value(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
         let counts = stuck.kind == Kind::Misuse(Misuse::NegativeCounter)
             || centre.waits_for == WaitsFor::Counter;
@@ -566,12 +566,17 @@ impl Story<'_> {
         }
         let add = format!("{}.Add(", self.operand(centre.at));
         let file = self.program.func(centre.at.func).file;
+        let is_global = |name: &[u8]| {
+            self.program.globals.iter().any(|global| global.name.as_str().as_bytes() == name)
+        };
         self.source(file).is_some_and(|source| {
             let bytes = source.bytes();
             let mut added = memmem::find_iter(bytes, &add).map(|at| at + add.len());
             added.any(|from| {
                 let arg = bytes[from..].split(|&byte| byte == b')').next();
-                arg.is_some_and(|arg| arg.contains(&b'.') && !ranges_over_counted(bytes, arg))
+                arg.is_some_and(|arg| {
+                    is_global(arg) || arg.contains(&b'.') && !ranges_over_counted(bytes, arg)
+                })
             })
         })
     }
