@@ -304,7 +304,7 @@ impl Story<'_> {
             || self.asks_twice(stuck)
             || self.asks_own_count(stuck)
             || self.asks_who_is_last(stuck)
-            || chosen && self.counts_by_value(stuck, centre)
+            || chosen && stuck.goroutines.iter().any(|each| self.counts_by_value(stuck, each))
             || self.is_idle(stuck)
             // That a call gave nil rests on what was chosen for it.
             || centre.waits_for == WaitsFor::NilChannel && self.ranges(centre.at) && chosen
@@ -558,14 +558,14 @@ impl Story<'_> {
 
     /// Whether it is about the count of a group to which the same file adds what a field, a method or a variable
     /// of the package says: how that compares to the turns of a loop is decided by what is not known.
-    fn counts_by_value(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
+    fn counts_by_value(&self, stuck: &Stuck, goroutine: &Goroutine) -> bool {
         let counts = stuck.kind == Kind::Misuse(Misuse::NegativeCounter)
-            || centre.waits_for == WaitsFor::Counter;
+            || goroutine.waits_for == WaitsFor::Counter;
         if !counts {
             return false;
         }
-        let add = format!("{}.Add(", self.operand(centre.at));
-        let file = self.program.func(centre.at.func).file;
+        let add = format!("{}.Add(", self.operand(goroutine.at));
+        let file = self.program.func(goroutine.at.func).file;
         let is_global = |name: &[u8]| {
             self.program.globals.iter().any(|global| global.name.as_str().as_bytes() == name)
         };
