@@ -4,9 +4,9 @@
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
 use crate::index::{Callee, Func, LocalKind};
+use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::{Fresh, callee_text, is_undecided, push_waits_at, why};
 use crate::rules::scene::serves_tests;
-use crate::rules::{FunctionCx, recurrence};
 use crate::source::Location;
 use crate::summary::{At, Function, Read, Root};
 use crate::syntax::{ExprId, Symbol};
@@ -33,12 +33,7 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Find
         sibling.name,
     );
     let mut finding = cx.finding(span, "nobody can cancel this", message);
-    // Whoever calls it through an interface may do well without.
-    let is_called = !recurrence::calls(&cx.package, declared).is_empty();
-    finding.confidence = match is_called {
-        true => Confidence::Low,
-        false => fresh.evidence.confidence.min(Confidence::Medium),
-    };
+    finding.confidence = fresh.evidence.confidence.min(Confidence::Medium);
     finding.defect = cx.index().name_of(cx.func);
     finding.labels.push(Label {
         location: sibling.location,
