@@ -53,7 +53,7 @@ fn what_a_command_leaves_once_has_low_confidence() {
         check(&format!("package app\n\n{imports}{command}"), ONCE);
     }
     // A library of many names.
-    for cli in ["github.com/urfave/cli", "gopkg.in/urfave/cli.v1", "github.com/minio/cli"] {
+    for cli in ["github.com/urfave/cli", "gopkg.in/urfave/cli.v1", "github.com/codegangsta/cli"] {
         let imports = format!("import (\n\tcli \"{cli}\"\n\n\t\"example.com/m/search\"\n)\n\n");
         let command = "var first = cli.Command{Name: \"first\", Action: run}\n\n\
                        func run(c *cli.Context) error {\n\tprintln(search.First(c.Args()))\n\treturn nil\n}\n";
