@@ -61,6 +61,7 @@ mod stop_channel_never_closed;
 mod stream_not_drained;
 pub mod stuck;
 mod timer_not_stopped;
+pub mod untaken;
 mod wait_ignores_context;
 pub mod watch;
 mod watch_closed_unchecked;

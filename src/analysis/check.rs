@@ -14,7 +14,7 @@ use crate::project::Package;
 use crate::rules::mend;
 use crate::rules::scene::supports_tests;
 use crate::rules::stuck::{self, Explorer};
-use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry};
+use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry, untaken};
 use crate::source::{FileId, Location};
 use crate::syntax::File;
 
@@ -191,10 +191,14 @@ impl Run<'_> {
             }
         }
         let any = with(|_| true).filter(|_| !found.is_empty());
-        let of_tests = any.is_some_and(|cx| guard::run(|| supports_tests(&cx)).unwrap_or(false));
+        let supports_tests = |cx| guard::run(|| supports_tests(cx)).unwrap_or(false);
+        let of_tests = any.as_ref().is_some_and(supports_tests);
         let mut fixes: BTreeMap<FileId, usize> = BTreeMap::new();
         for (everywhere, mut finding) in found {
-            if of_tests {
+            let is_idle =
+                |cx| guard::run(|| untaken::is_idle(cx, &finding, everywhere)).unwrap_or(false);
+            if of_tests || finding.confidence > Confidence::Low && any.as_ref().is_some_and(is_idle)
+            {
                 finding.confidence = Confidence::Low;
             }
             let made = fixes.entry(finding.primary.file).or_default();

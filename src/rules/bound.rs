@@ -81,10 +81,8 @@ fn is_timed_request(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) 
     let blocking = known.in_force::<Blocking>(cx.versions())?;
     let bound = operand(function, call, blocking.timeout.as_ref()?.base)?;
     let kind = function.variable(bound).map(|local| function.info.local(local).kind);
-    if matches!(kind, Some(LocalKind::Param(_))) {
-        return None;
-    }
-    Some(is_timed(cx, function, call, blocking, false))
+    let timed = is_timed(cx, function, call, blocking, false);
+    (timed || !matches!(kind, Some(LocalKind::Param(_)))).then_some(timed)
 }
 
 /// Whether what a function of the run gives comes from calls of it, or of those that it calls for the same,
@@ -386,6 +384,7 @@ fn is_made_with(
 ) -> bool {
     let is_bound = |file: &File, decl: DeclId, made: ExprId| {
         let value = file.field_of(made_in(file, decl, made), is_field);
+        let value = value.or_else(|| given_in(file, decl, made, is_field));
         value.is_some_and(|value| !fixed || is_plain(file, value))
     };
     let package = function.index.package(function.id.package);
@@ -453,6 +452,29 @@ pub fn made_by(file: &File, expr: ExprId) -> ExprId {
         ExprKind::Unary { op: UnaryOp::Addr, operand } => file.unparen(operand),
         _ => file.unparen(expr),
     }
+}
+
+/// What a declaration assigns to a field of a variable, as in `client.Timeout = limit`.
+fn given_in(
+    file: &File,
+    decl: DeclId,
+    variable: ExprId,
+    is_field: &dyn Fn(&str) -> bool,
+) -> Option<ExprId> {
+    let ExprKind::Ident(variable) = file.expr(made_by(file, variable)).kind else { return None };
+    let is_variable = |expr: ExprId| matches!(file.expr(file.unparen(expr)).kind, ExprKind::Ident(name) if name == variable);
+    file.descendants(Node::Decl(decl)).find_map(|node| {
+        let Node::Stmt(stmt) = node else { return None };
+        let StmtKind::Assign { left, op: None, right } = &file.stmt(stmt).kind else { return None };
+        left.iter().zip(right).find_map(|(&left, &right)| {
+            match file.expr(file.unparen(left)).kind {
+                ExprKind::Selector { base, name } if is_field(name.name.as_str()) => {
+                    is_variable(base).then_some(right)
+                }
+                _ => None,
+            }
+        })
+    })
 }
 
 /// As [`made_by`], where the expression may be a variable that the declaration defines: what that is made as.

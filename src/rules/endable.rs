@@ -10,7 +10,7 @@ use crate::catalog::{Base, Context, ContextRole, Facts, Model, Op, TypeRole};
 use crate::index::{BodyInfo, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::recurrence::Runs;
 use crate::rules::scene::{Scene, serves_tests};
-use crate::rules::{FunctionCx, PackageCx, literals, recurrence};
+use crate::rules::{FunctionCx, PackageCx, literals, recurrence, untaken};
 use crate::summary::{
     Act, At, BodyId, ContextRoot, Function, Mode, Place, Root, Source, facts, named, operand,
 };
@@ -259,8 +259,8 @@ fn is_of_group(cx: &FunctionCx<'_>, function: &Function<'_>, (at, context): (At,
 /// Whether the process goes on when a context is cancelled that a call makes, with its cancel function as
 /// this result: not where the context is made once, by `main` or a command, whose own body calls that function
 /// nowhere but in a `defer`.
-fn ends_before(cx: &FunctionCx<'_>, call: ExprId, cancel: u32) -> bool {
-    let cancel = Place::root(Root::Call(call, cancel));
+fn ends_before(cx: &FunctionCx<'_>, call: ExprId, number: u32) -> bool {
+    let cancel = Place::root(Root::Call(call, number));
     let is_called = || {
         let read = cx.summaries().read(cx.func);
         read.is_none_or(|read| {
@@ -269,7 +269,11 @@ fn ends_before(cx: &FunctionCx<'_>, call: ExprId, cancel: u32) -> bool {
             })
         })
     };
-    is_called() || !matches!(recurrence::runs(&cx.package, cx.func), Runs::Once)
+    let others_end = || {
+        !matches!(recurrence::runs(&cx.package, cx.func), Runs::Once)
+            && !untaken::is_kept_for_nobody(cx, call, number)
+    };
+    is_called() || others_end()
 }
 
 /// Whether a function may give a context that it made to end.

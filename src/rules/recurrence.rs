@@ -15,7 +15,7 @@ use crate::catalog::{Callback, Called, TypeRole};
 use crate::index::{Basic, BodyInfo, Callee, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::rules::PackageCx;
-use crate::rules::scene::serves_tests;
+use crate::rules::scene::{importers, is_for_tests, serves_tests};
 use crate::source::{Location, Span};
 use crate::summary::facts;
 use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtKind};
@@ -31,10 +31,14 @@ pub enum Runs {
 }
 
 /// How many functions are asked who calls them.
-const MAX_FUNCTIONS: usize = 48;
+const MAX_FUNCTIONS: usize = 96;
 
-/// How many calls lie between the function and what runs again and again.
-const MAX_DEPTH: u32 = 6;
+/// How many calls lie between the function and where its process starts.
+const MAX_DEPTH: u32 = 9;
+
+/// How many calls lie between the function and what runs again and again: from further away it is no longer
+/// sure that it comes here.
+const MAX_DEPTH_AGAIN: u32 = 6;
 
 /// How often `func` runs, by those who call it, and who call those. A program's own package counts as
 /// running once what it keeps for later.
@@ -43,6 +47,11 @@ pub fn runs(cx: &PackageCx<'_>, func: FuncId) -> Runs {
 }
 
 fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
+    let asked = func;
+    let again = |depth: u32, location, told| match depth <= MAX_DEPTH_AGAIN {
+        true => Runs::Again(location, told),
+        false => Runs::Unknown,
+    };
     let mut met = FxHashSet::from_iter([func]);
     let mut open = VecDeque::from([(func, 0)]);
     let mut unknown = false;
@@ -52,7 +61,7 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
     while let Some((func, depth)) = open.pop_front() {
         let declared = cx.index.func(func);
         if let Some(location) = serves_requests(cx, declared) {
-            return Runs::Again(location, "runs for each request");
+            return again(depth, location, "runs for each request");
         }
         if is_start(cx.index, declared) || is_literal_of_command(cx, declared) {
             begun.insert(func);
@@ -64,12 +73,17 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
         }
         let users = users(cx, declared);
         unknown |= users.is_unknown() || strict && users.kept_by_program;
+        // Who calls a method through an interface of a library is not seen.
+        unknown |= users.calls.is_empty()
+            && !users.has_unseen()
+            && declared.receiver.is_some()
+            && declared.name.is_exported();
         if users.by_command {
             begun.insert(func);
         }
         for &Call { caller, call, by_command } in &users.calls {
             if let Some(location) = repeats(cx, caller, &parents_in(cx, caller), Node::Expr(call)) {
-                return Runs::Again(location, "each turn of this loop comes here");
+                return again(depth + 1, location, "each turn of this loop comes here");
             }
             if by_command {
                 begun.insert(func);
@@ -81,13 +95,70 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
             }
         }
     }
-    // What only calls itself, or is called by nobody, is called by who is not known.
+    // What only calls itself, or is called by nobody, does not run.
     while let Some(&(_, callee)) =
         calls.iter().find(|(caller, callee)| begun.contains(caller) && !begun.contains(callee))
     {
         begun.insert(callee);
     }
-    if unknown || begun != met { Runs::Unknown } else { Runs::Once }
+    if unknown || !begun.contains(&asked) { Runs::Unknown } else { Runs::Once }
+}
+
+/// Whether a function never runs while the program does that it is part of: nobody in the run calls it, nor
+/// those who would. Of a package that no program of the run has, and of a method that a library may call
+/// through an interface, that is not known.
+pub fn never_runs(cx: &PackageCx<'_>, func: FuncId) -> bool {
+    !is_started(cx, func, &|declared| declared.receiver.is_some() && declared.name.is_exported())
+}
+
+/// As [`never_runs`], where a method is taken to be called by the run alone.
+pub fn is_called_by_nobody(cx: &PackageCx<'_>, func: FuncId) -> bool {
+    !is_started(cx, func, &|_| false)
+}
+
+/// Whether a function, or one that leads to it, may be called by others than those who are seen to: because of
+/// what it is, or since it `may_run` although nobody is.
+fn is_started(cx: &PackageCx<'_>, func: FuncId, may_run: &dyn Fn(&Func) -> bool) -> bool {
+    let mut met = FxHashSet::from_iter([func]);
+    let mut open = vec![func];
+    while let Some(func) = open.pop() {
+        let declared = cx.index.func(func);
+        let users = users(cx, declared);
+        let is_started = is_start(cx.index, declared)
+            || serves_requests(cx, declared).is_some()
+            || serves_tests(cx.index, func)
+            || declared.is_literal
+            || users.has_unseen()
+            || users.calls.is_empty() && may_run(declared)
+            || !is_of_program(cx, func.package);
+        if is_started || met.len() > MAX_FUNCTIONS {
+            return true;
+        }
+        let callers = users.calls.iter().map(|call| call.caller);
+        open.extend(callers.filter(|&caller| met.insert(caller)));
+    }
+    false
+}
+
+/// Whether a program of the run has a package, itself or through others; one that shows how a library is used,
+/// or serves tests, is none.
+fn is_of_program(cx: &PackageCx<'_>, package: PackageId) -> bool {
+    let mut met = FxHashSet::from_iter([package]);
+    let mut open = vec![package];
+    while let Some(package) = open.pop() {
+        let path = cx.index.path_in_module(package);
+        if cx.index.package(package).name.as_str() == "main"
+            && !is_for_tests(path)
+            && !path.split('/').any(|element| element.contains("example"))
+        {
+            return true;
+        }
+        let importers = importers(cx, package).into_iter();
+        open.extend(
+            importers.filter(|&importer| !cx.index.is_with_tests(importer) && met.insert(importer)),
+        );
+    }
+    false
 }
 
 /// Whether a function runs when the process starts: `main` and `init`; or is a command of a program,
@@ -140,6 +211,11 @@ pub struct Users {
 }
 
 impl Users {
+    /// Whether anybody may use it but those whose calls are listed.
+    fn has_unseen(&self) -> bool {
+        self.unknown || self.called_by_name || self.by_command || self.kept_by_program
+    }
+
     /// Whether who is not known may use it. Calls of its name tell that only where no other call is known:
     /// what has a common name (`Run`) would never be known otherwise.
     fn is_unknown(&self) -> bool {
@@ -160,6 +236,12 @@ struct Call {
     call: ExprId,
     /// Whether a command's function makes it, which the caller only keeps.
     by_command: bool,
+}
+
+/// The calls of a function, if there are no others: see [`calls`].
+pub fn all_calls(cx: &PackageCx<'_>, func: &Func) -> Option<Vec<(FuncId, ExprId)>> {
+    let users = users(cx, func);
+    (!users.has_unseen() && !users.calls.is_empty()).then(|| calls(cx, func))
 }
 
 /// The calls of a function in its package and in those of the run that import it, tests left out.
@@ -214,7 +296,7 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, users:
         let parents = file.parents(Node::Decl(spec.decl));
         for node in file.descendants(Node::Decl(spec.decl)) {
             let Node::Expr(expr) = node else { continue };
-            if cx.index.func_named(&info, expr) != Some(func.id) {
+            if cx.index.func_named(&info, expr).is_none_or(|id| !is_same(cx.index, id, func)) {
                 continue;
             }
             let around = Around { cx, info: &info, file, parents: &parents };
@@ -225,7 +307,18 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, users:
 
 /// Whether a package may call a function of another: a method may be called through an interface.
 fn may_use(index: &Index<'_>, package: PackageId, func: &Func) -> bool {
-    func.receiver.is_some() || index.imports_in_run(package).contains(&func.id.package)
+    let path = |package: PackageId| index.package(package).path;
+    let own = path(func.id.package);
+    func.receiver.is_some() || index.imports_in_run(package).iter().any(|&other| path(other) == own)
+}
+
+/// Whether `id` is a function, or the same declaration as it is built for another system.
+fn is_same(index: &Index<'_>, id: FuncId, func: &Func) -> bool {
+    let same = || {
+        let other = index.func(id);
+        other.file == func.file && other.decl == func.decl
+    };
+    id == func.id || same()
 }
 
 fn holds(text: &[u8], name: &[u8]) -> bool {
@@ -245,11 +338,13 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
         match file.expr(expr).kind {
             ExprKind::Call { callee, .. } => {
                 let is_call = match info.callee(expr) {
-                    Callee::Func(called) => *called == func.id,
-                    Callee::InterfaceMethod(selection) => {
-                        selection.name == func.name
-                            && !is_of_same_type(caller, func)
-                            && may_run(cx.index, func, &selection.owner)
+                    Callee::Func(called) => is_same(cx.index, *called, func),
+                    Callee::InterfaceMethod(selection)
+                        if selection.name == func.name && !is_of_same_type(caller, func) =>
+                    {
+                        let may_run = may_run(cx.index, func, &selection.owner);
+                        users.called_by_name |= may_run.is_none();
+                        may_run == Some(true)
                     }
                     Callee::Unknown { name } => {
                         users.called_by_name |= *name == Some(func.name);
@@ -270,7 +365,10 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
             ExprKind::Ident(name) | ExprKind::Selector { name: Ident { name, .. }, .. }
                 if name == func.name
                     && !callees.contains(&expr)
-                    && cx.index.func_named(&info, expr) == Some(func.id) =>
+                    && cx
+                        .index
+                        .func_named(&info, expr)
+                        .is_some_and(|id| is_same(cx.index, id, func)) =>
             {
                 users.named(is_of_command(node));
             }
@@ -398,11 +496,11 @@ fn parents_in(cx: &PackageCx<'_>, func: FuncId) -> Parents {
     cx.index.file_of(func).parents(Node::Decl(cx.index.func(func).decl))
 }
 
-/// Whether a method may be what a call through an interface runs.
-fn may_run(index: &Index<'_>, method: &Func, interface: &Type) -> bool {
-    let Some(owner) = method.receiver.and_then(|receiver| receiver.ty) else { return false };
+/// Whether a method may be what a call through an interface runs; `None` where that is not known.
+fn may_run(index: &Index<'_>, method: &Func, interface: &Type) -> Option<bool> {
+    let Some(owner) = method.receiver.and_then(|receiver| receiver.ty) else { return Some(false) };
     let ty = index.object_type(owner);
-    index.implements(&ty.pointer(), interface) == Some(true)
+    index.implements(&ty.pointer(), interface)
 }
 
 /// Whether both are methods of one type: what it keeps behind an interface, to call the same of it, are

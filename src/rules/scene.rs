@@ -165,11 +165,7 @@ pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
         if !is_for_tests(index.path_in_module(package)) {
             return false;
         }
-        let path = index.package(package).path.as_str().as_bytes();
-        let Some(word) = path.rsplit(|byte| !is_of_word(byte)).find(|word| !word.is_empty()) else {
-            return false;
-        };
-        for importer in cx.packages_with(Symbol::new(&String::from_utf8_lossy(word))) {
+        for importer in packages_around(cx, package) {
             let with_tests = index.is_with_tests(importer);
             if !index.imports_in_run(importer).contains(&package) {
                 let path = |package: PackageId| index.package(package).path;
@@ -186,9 +182,23 @@ pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
     by_tests || tested && met.len() == 1
 }
 
+/// The packages of the run that import one.
+pub fn importers(cx: &PackageCx<'_>, package: PackageId) -> Vec<PackageId> {
+    let imports = |&importer: &PackageId| cx.index.imports_in_run(importer).contains(&package);
+    packages_around(cx, package).filter(imports).collect()
+}
+
+/// The packages of the run that have the last word of a package's path, as those do that import it.
+fn packages_around(cx: &PackageCx<'_>, package: PackageId) -> impl Iterator<Item = PackageId> {
+    let path = cx.index.package(package).path.as_str().as_bytes();
+    let word = path.rsplit(|byte| !is_of_word(byte)).find(|word| !word.is_empty());
+    let word = word.map(|word| Symbol::new(&String::from_utf8_lossy(word)));
+    word.into_iter().flat_map(|word| cx.packages_with(word))
+}
+
 /// Whether the path of a package has an element that is written for tests by custom: `e2e`, `testutil`,
 /// `httptest`, `fakes`, `mock_store`.
-fn is_for_tests(path: &str) -> bool {
+pub fn is_for_tests(path: &str) -> bool {
     path.split('/').any(|element| {
         let ends = ["test", "tests", "testing"].into_iter().any(|end| element.ends_with(end));
         let holds = ["testutil", "fake", "mock"].into_iter().any(|word| element.contains(word));

@@ -4,10 +4,11 @@
 //! was doing: one table, in `judge`, maps a stuck state to the id of a rule. `tell` makes a
 //! finding of it, with the path that leads there.
 
-mod endless;
 mod judge;
 mod once;
 mod tell;
+
+pub use once::only_stays;
 
 use std::sync::{Arc, Mutex};
 
@@ -21,9 +22,9 @@ use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
 use crate::project::PackageId;
 use crate::rules::evidence::{self, Evidence};
-use crate::rules::scene::Scene;
-use crate::rules::{Check, FunctionCx, PackageCx, Rule, spared};
-use crate::source::{FileId, Location};
+use crate::rules::untaken::scene_of;
+use crate::rules::{Check, PackageCx, Rule, spared};
+use crate::source::FileId;
 use crate::syntax::File;
 
 pub const CLOSE_MISUSE: Rule =
@@ -242,11 +243,9 @@ impl<'a> Explorer<'a> {
 }
 
 /// Whether the whole run makes what was found by exploring doubtful: the goroutines stay, but are started once
-/// in the life of the process, or somebody leaves with a context that nobody ends, or ends what they serve.
+/// in the life of the process, or end what they serve.
 pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
-    once::is_left_once(cx, finding)
-        || endless::rests_on_endless(cx, finding)
-        || leaves_out_the_end(cx, finding)
+    once::is_left_once(cx, finding) || leaves_out_the_end(cx, finding)
 }
 
 /// Whether the goroutine that was found serves something, and would tell of no error that its end makes.
@@ -255,14 +254,6 @@ fn leaves_out_the_end(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     let node = scene.outermost(finding.primary.span);
     let literal = node.and_then(|node| scene.literal_around(node));
     literal.is_some_and(|literal| spared::leaves_out_the_end(&scene, literal))
-}
-
-/// The declared function of the package around a place.
-fn scene_of<'a>(cx: &PackageCx<'a>, at: Location) -> Option<Scene<'a>> {
-    let func = cx.index.package(cx.package).funcs.iter().find(|func| {
-        func.file == at.file && cx.index.file_of(func.id).decl(func.decl).span.contains(at.span)
-    })?;
-    Scene::new(FunctionCx { package: *cx, func: func.id })
 }
 
 /// Whether a word stands in a text.

@@ -12,7 +12,7 @@ mod remade;
 use crate::catalog::{End, GoVersion, Resource, Version, Versions};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::rules::held::{self, Held, Way};
-use crate::rules::{Check, FunctionCx, Rule};
+use crate::rules::{Check, FunctionCx, Rule, recurrence};
 use crate::source::Span;
 use crate::summary::{At, Function, Read};
 use crate::syntax::{Node, StmtKind};
@@ -208,6 +208,10 @@ fn not_stopped(
         _ => "with this module's `go` line the runtime keeps a timer until it fires or is stopped"
             .to_owned(),
     };
+    // One that is made once goes on until the process ends, or a little less.
+    if goes_on == "ticks" && recurrence::is_once(&cx.package, cx.func, Node::Expr(held.call)) {
+        finding.confidence = Confidence::Low;
+    }
     if stops(held) {
         let in_loop = lost.iter().any(|lost| lost.way == Way::Again);
         finding.help = format!("`defer {name}.Stop()` right after it is made");

@@ -38,3 +38,4 @@ mod summary;
 mod supply;
 mod suppress;
 mod syntax;
+mod untaken;

@@ -3238,3 +3238,85 @@ fn a_goroutine_of_a_handler() {
     check(&[("m.go", &source("go func() {", "}()"))], &[]);
     check(&[("m.go", &source("func() {", "}()"))], &["m.go:10 context-not-propagated high"]);
 }
+
+/// A client that gives up ends a body that nobody closes, too: what the package makes it with may stand
+/// above, and the function that asks may be given it.
+#[test]
+fn a_body_that_the_timeout_of_the_client_ends() {
+    let kept = |set: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"errors\"\n\t\"net/http\"\n\t\"time\"\n)\n\ntype Peer struct {{\n\
+             \tclient *http.Client\n}}\n\nfunc New() *Peer {{\n\tclient := &http.Client{{}}\n{set}\
+             \treturn &Peer{{client: client}}\n}}\n\nfunc (p *Peer) Ask(request *http.Request) error {{\n\
+             \tresponse, err := p.client.Do(request)\n\tif err != nil {{\n\t\treturn err\n\t}}\n\
+             \tif response.StatusCode != 200 {{\n\t\treturn errors.New(response.Status)\n\t}}\n\
+             \treturn response.Body.Close()\n}}\n\nvar _ = time.Second\n"
+        )
+    };
+    let line = |source: &str| {
+        let at = source.lines().position(|line| line.contains("response.Status)"));
+        at.expect("a return") + 1
+    };
+    for (set, confidence) in [("", "high"), ("\tclient.Timeout = 9 * time.Second\n", "low")] {
+        let source = kept(set);
+        let told = format!("m.go:{} body-not-closed {confidence}", line(&source));
+        check(&[("m.go", &source)], &[told.as_str()]);
+    }
+    let given = |set: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"errors\"\n\t\"net/http\"\n\t\"time\"\n)\n\n\
+             func get(client *http.Client, request *http.Request) (*http.Response, error) {{\n{set}\
+             \treturn client.Do(request)\n}}\n\nfunc Ask(request *http.Request) error {{\n\
+             \tresponse, err := get(&http.Client{{}}, request)\n\tif err != nil {{\n\t\treturn err\n\t}}\n\
+             \tif response.StatusCode != 200 {{\n\t\treturn errors.New(response.Status)\n\t}}\n\
+             \treturn response.Body.Close()\n}}\n\nvar _ = time.Second\n"
+        )
+    };
+    for (set, confidence) in [("", "high"), ("\tclient.Timeout = 9 * time.Second\n", "low")] {
+        let source = given(set);
+        let told = format!("m.go:{} body-not-closed {confidence}", line(&source));
+        check(&[("m.go", &source)], &[told.as_str()]);
+    }
+}
+
+/// As many are started as are counted where both go by the same number; what was worked out in another way is
+/// not compared.
+#[test]
+fn a_count_that_is_worked_out() {
+    let source = |count: &str, turns: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\nfunc Ask(groups map[string][]string) {{\n{count}\
+             \tvar all sync.WaitGroup\n\tall.Add(count)\n{turns}\tall.Wait()\n}}\n\n\
+             func ask(all *sync.WaitGroup) {{ defer all.Done() }}\n"
+        )
+    };
+    let sum = "\tcount := 0\n\tfor _, group := range groups {\n\t\tcount += len(group)\n\t}\n";
+    let each =
+        "\tfor _, group := range groups {\n\t\tfor range group {\n\t\t\tgo ask(&all)\n\t\t}\n\t}\n";
+    let told = |source: &str| {
+        let module = module(&[("m.go", source)]);
+        let run = straggler(module.path())
+            .args(["check", "--no-cache", "--format", "jsonl", "./..."])
+            .output();
+        found(run.expect("straggler runs"), ["rule", "confidence"])
+    };
+    assert!(told(&source(sum, each)).is_empty());
+    let fixed = "\tcount := 3\n";
+    assert!(!told(&source(fixed, each)).is_empty());
+}
+
+/// A channel that is registered for signals does not stay behind who goes round for ever, nor when all that
+/// was registered is undone.
+#[test]
+fn signals_of_who_never_leaves() {
+    let source = |rest: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"net/http\"\n\t\"os\"\n\t\"os/signal\"\n)\n\n\
+             func Serve(_ http.ResponseWriter, _ *http.Request) {{\n\tstop := make(chan os.Signal, 1)\n\
+             \tsignal.Notify(stop, os.Interrupt)\n{rest}}}\n"
+        )
+    };
+    check(&[("m.go", &source("\t<-stop\n"))], &["m.go:11 lifecycle-not-ended medium"]);
+    check(&[("m.go", &source("\tfor {\n\t\tprintln(<-stop)\n\t}\n"))], &[]);
+    check(&[("m.go", &source("\tdefer signal.Reset(os.Interrupt)\n\t<-stop\n"))], &[]);
+}

@@ -1,6 +1,6 @@
 //! Contexts that values keep in a field.
 
-use crate::index::{Def, Type};
+use crate::index::{Def, Package, Type};
 use crate::rules::makers::step_around;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
@@ -29,21 +29,7 @@ fn is_only_fresh(cx: &FunctionCx<'_>, name: Symbol, location: Location) -> bool 
     for package in cx.package.packages_with(name) {
         let of_package = index.package(package);
         // What is stored by the initial value of a variable is not followed.
-        let mut specs = of_package.specs.iter();
-        let names = |text: &[u8]| memchr::memmem::find(text, name.as_str().as_bytes()).is_some();
-        let is_in_variables = specs.any(|spec| {
-            of_package.may_name(spec.file, spec.decl, name) && {
-                let file = of_package.tree(spec.file, spec.decl);
-                file.descendants(Node::Decl(spec.decl)).any(|node| match node {
-                    Node::Expr(expr) => {
-                        matches!(file.expr(expr).kind, ExprKind::CompositeLit { .. })
-                            && names(file.source.slice(file.expr(expr).span))
-                    }
-                    _ => false,
-                })
-            }
-        });
-        if is_in_variables {
+        if is_in_variables(of_package, name) {
             return false;
         }
         for func in &of_package.funcs {
@@ -59,6 +45,23 @@ fn is_only_fresh(cx: &FunctionCx<'_>, name: Symbol, location: Location) -> bool 
         }
     }
     stored
+}
+
+/// Whether a composite literal in the initial value of a variable of a package has a name.
+pub fn is_in_variables(package: &Package, name: Symbol) -> bool {
+    let holds = |text: &[u8]| memchr::memmem::find(text, name.as_str().as_bytes()).is_some();
+    package.specs.iter().any(|spec| {
+        package.may_name(spec.file, spec.decl, name) && {
+            let file = package.tree(spec.file, spec.decl);
+            file.descendants(Node::Decl(spec.decl)).any(|node| match node {
+                Node::Expr(expr) => {
+                    matches!(file.expr(expr).kind, ExprKind::CompositeLit { .. })
+                        && holds(file.source.slice(file.expr(expr).span))
+                }
+                _ => false,
+            })
+        }
+    })
 }
 
 /// Whether a function stores something in the field; `None` if that may end.

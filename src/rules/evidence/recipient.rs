@@ -98,7 +98,7 @@ fn tell(groups: &Groups<'_>, bare: &Op, recipient: Recipient, witness: Guarded<'
     });
     finding.labels.push(Label {
         location: other.cx.location(first_line(other, other.span(Node::Stmt(comm)))),
-        role: Role::Left,
+        role: Role::Context,
         message: "which is this".to_owned(),
     });
     finding.why = format!(

@@ -246,7 +246,7 @@ fn tell(
     });
     finding.labels.push(Label {
         location: cx.location(first_line(scene, scene.span(Node::Stmt(comm)))),
-        role: Role::Left,
+        role: Role::Context,
         message: "which is this".to_owned(),
     });
     finding.labels.sort_by_key(|label| label.location.span.start);

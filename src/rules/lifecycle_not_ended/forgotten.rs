@@ -3,6 +3,7 @@
 
 use crate::catalog::{End, Resource};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::flow::{Exit, Passing, Start, StepId, Walk};
 use crate::index::{LocalId, LocalKind, QualifiedName};
 use crate::rules::FunctionCx;
 use crate::rules::recurrence::{self, Runs};
@@ -67,7 +68,13 @@ fn registered(scene: &Scene<'_>, call: ExprId, fact: &Resource) -> Option<Findin
     let channel = scene.local(channel)?;
     let registers = scene.info.callee(call).qualified(scene.cx.index())?;
     let own = scene.info.local(channel).kind == LocalKind::Var && is_made_here(scene, channel);
-    if !own || !scene.uses(channel).all(|usage| is_received(scene, usage, registers)) {
+    // `signal.Reset` undoes all that `Notify` did.
+    let is_undone = holds_any(&scene.cx, &["signal.Reset("]);
+    if !own
+        || is_undone
+        || !comes_to_its_end(scene)
+        || !scene.uses(channel).all(|usage| is_received(scene, usage, registers))
+    {
         return None;
     }
     let Runs::Again(location, told) = recurrence::runs(&scene.cx.package, scene.cx.func) else {
@@ -83,6 +90,26 @@ fn registered(scene: &Scene<'_>, call: ExprId, fact: &Resource) -> Option<Findin
     finding.labels.push(Label { location, role: Role::Context, message: told.to_owned() });
     finding.help = format!("`defer {}({name})`", end.short());
     Some(finding)
+}
+
+/// Whether the function is ever left, as one that goes round for ever is not.
+fn comes_to_its_end(scene: &Scene<'_>) -> bool {
+    scene.graph(None).is_none_or(|graph| graph.finds(Start::Entry, (), &mut Ends))
+}
+
+/// A walk to the end of a function.
+struct Ends;
+
+impl Walk for Ends {
+    type State = ();
+
+    fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
+        Passing::On(())
+    }
+
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
 }
 
 /// Whether a use of a channel is a receive, or where it is given to the call that registers it.

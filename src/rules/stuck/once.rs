@@ -51,7 +51,7 @@ pub(super) fn is_left_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
 }
 
 /// Whether what a rule tells of does no more than stay, as long as it is one.
-fn only_stays(rule: &str) -> bool {
+pub fn only_stays(rule: &str) -> bool {
     matches!(
         rule,
         "range-never-closed"

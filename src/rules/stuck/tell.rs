@@ -8,7 +8,7 @@ use crate::explore::{
     Action, Goroutine, Kind, Misuse, Resource, ResourceKind, Site, Stuck, WaitsFor,
 };
 use crate::program::Program;
-use crate::program::code::{FuncId, Op, SelectCase};
+use crate::program::code::{Func, FuncId, Op, Operator, SelectCase};
 use crate::program::library::Intrinsic;
 use crate::rules::find;
 use crate::rules::stuck::judge::{Fault, Verdict};
@@ -557,7 +557,8 @@ impl Story<'_> {
     }
 
     /// Whether it is about the count of a group to which the same file adds what a field, a method or a variable
-    /// of the package says: how that compares to the turns of a loop is decided by what is not known.
+    /// of the package says, or what was worked out: how that compares to the turns of a loop is decided by what
+    /// is not known.
     fn counts_by_value(&self, stuck: &Stuck, goroutine: &Goroutine) -> bool {
         let counts = stuck.kind == Kind::Misuse(Misuse::NegativeCounter)
             || goroutine.waits_for == WaitsFor::Counter;
@@ -566,19 +567,57 @@ impl Story<'_> {
         }
         let add = format!("{}.Add(", self.operand(goroutine.at));
         let file = self.program.func(goroutine.at.func).file;
-        let is_global = |name: &[u8]| {
-            self.program.globals.iter().any(|global| global.name.as_str().as_bytes() == name)
-        };
-        self.source(file).is_some_and(|source| {
-            let bytes = source.bytes();
-            let mut added = memmem::find_iter(bytes, &add).map(|at| at + add.len());
-            added.any(|from| {
-                let arg = bytes[from..].split(|&byte| byte == b')').next();
-                arg.is_some_and(|arg| {
-                    is_global(arg) || arg.contains(&b'.') && !ranges_over_counted(bytes, arg)
-                })
+        let of_file = self.program.funcs.iter().filter(|func| func.file == file);
+        of_file.into_iter().any(|func| {
+            (0..func.code.len()).any(|pc| {
+                let Op::CallMethod { name, args: 1, .. } = func.code[pc] else { return false };
+                self.program.name(name) == "Add"
+                    && self.slice(file, func.spans[pc]).starts_with(&add)
+                    && self.is_of_value(func, pc)
             })
         })
+    }
+
+    /// Whether the argument of the call at `pc` is what a value, a method or a computation says.
+    fn is_of_value(&self, func: &Func, pc: usize) -> bool {
+        let before = |pc: usize| pc.checked_sub(1).and_then(|before| func.code.get(before));
+        let (Op::Load(slot) | Op::LoadCell(slot)) = (match before(pc) {
+            Some(&op) => op,
+            None => return false,
+        }) else {
+            let text = self.slice(func.file, func.spans[pc]);
+            let arg = text.split_once(".Add(").map_or("", |(_, arg)| arg.trim_end_matches(')'));
+            let is_global = matches!(before(pc), Some(Op::Global(_)));
+            let of_other = || {
+                let source = self.source(func.file);
+                source.is_some_and(|source| !ranges_over_counted(source.bytes(), arg.as_bytes()))
+            };
+            return is_global || arg.contains('.') && of_other();
+        };
+        let is_load =
+            |op: Option<&Op>| matches!(op, Some(Op::Load(it) | Op::LoadCell(it)) if *it == slot);
+        // The bound of a loop has as many turns as it says.
+        let bounds = |at: usize| {
+            matches!(
+                func.code[at],
+                Op::Binary(Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge)
+            ) && (is_load(before(at))
+                || is_load(at.checked_sub(2).and_then(|at| func.code.get(at))))
+        };
+        // `n++` is followed.
+        let is_step = |at: usize| {
+            matches!(before(at), Some(Op::Binary(Operator::Add | Operator::Sub)))
+                && matches!(at.checked_sub(2).and_then(|at| func.code.get(at)), Some(Op::Const(_)))
+        };
+        let is_worked_out = |at: usize| match func.code[at] {
+            Op::Store(it) | Op::StoreCell(it) | Op::Declare(it) | Op::DeclareCell(it)
+                if it == slot =>
+            {
+                !matches!(before(at), Some(Op::Const(_) | Op::Len | Op::Zero(_))) && !is_step(at)
+            }
+            _ => false,
+        };
+        (0..func.code.len()).any(is_worked_out) && !(0..func.code.len()).any(bounds)
     }
 
     /// Whether it rests on how an atomic counter compares that goroutines count up or down: the last of them

@@ -14,7 +14,7 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 const SOON: i128 = 5_000_000_000;
 
 /// The same while it goes on: what its turns of this time leave behind is little.
-const BRIEF: i128 = 1_000_000_000;
+const BRIEF: i128 = 5_000_000_000;
 
 /// The finding about a ticker or timer that is thrown away while it runs, if there is one.
 pub fn check(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
@@ -92,7 +92,7 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
     let brief = wait.is_some_and(|wait| wait <= BRIEF);
     finding.confidence = match !brief && (again || adds_up()) {
         true => finding.confidence.min(Confidence::Medium),
-        // One timer for each time that the loop ends, or for each turn of the last second.
+        // One timer for each time that the loop ends, or for each turn of the last seconds.
         false => Confidence::Low,
     };
     finding.labels.push(Label {
