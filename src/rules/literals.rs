@@ -14,6 +14,8 @@ pub enum Runs {
     Under,
     /// When the function around it is left.
     Deferred,
+    /// In a goroutine that the function starts and does not wait for.
+    Started,
     /// That is not known, or it outlives the function.
     Apart,
 }
@@ -32,7 +34,7 @@ pub fn runs(cx: &FunctionCx<'_>, read: &Read<'_>, made: At, literal: ExprId) -> 
             return match step {
                 Step::Call(_) => Runs::Under,
                 Step::Go(_) if is_joined(read, at) => Runs::Under,
-                Step::Go(_) => Runs::Apart,
+                Step::Go(_) => Runs::Started,
                 _ => Runs::Deferred,
             };
         }

@@ -44,6 +44,7 @@ pub struct Memo {
     uses: Mutex<OfPackages<Uses>>,
     kept: Mutex<OfPackages<Kept>>,
     users: Mutex<FxHashMap<FuncId, Arc<recurrence::Users>>>,
+    seen_to_end: Mutex<FxHashMap<(FuncId, u32), Arc<bool>>>,
     given_nothing: Mutex<FxHashSet<FuncId>>,
     handing_on_nothing: Mutex<FxHashSet<(FuncId, u32)>>,
 }
@@ -86,6 +87,11 @@ impl Memo {
         make: impl FnOnce() -> recurrence::Users,
     ) -> Arc<recurrence::Users> {
         once_for(&self.users, func, make)
+    }
+
+    /// Whether somebody in sight ends a parameter of a function, a context.
+    pub(super) fn seen_to_end(&self, param: (FuncId, u32), make: impl FnOnce() -> bool) -> bool {
+        *once_for(&self.seen_to_end, param, make)
     }
 
     /// Whether it is known that no call of a function gives a thing that has to be ended, in any version

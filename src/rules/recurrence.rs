@@ -190,7 +190,7 @@ fn serves_requests(cx: &PackageCx<'_>, func: &Func) -> Option<Location> {
 }
 
 /// Whether a type is a request, what answers one, or what a framework gives a handler.
-fn is_of_request(cx: &PackageCx<'_>, ty: &Type) -> bool {
+pub fn is_of_request(cx: &PackageCx<'_>, ty: &Type) -> bool {
     [TypeRole::ResponseWriter, TypeRole::Request, TypeRole::Pooled]
         .into_iter()
         .any(|role| cx.has_role(ty, role))
@@ -312,8 +312,8 @@ fn may_use(index: &Index<'_>, package: PackageId, func: &Func) -> bool {
     func.receiver.is_some() || index.imports_in_run(package).iter().any(|&other| path(other) == own)
 }
 
-/// Whether `id` is a function, or the same declaration as it is built for another system.
-fn is_same(index: &Index<'_>, id: FuncId, func: &Func) -> bool {
+/// Whether `id` is a function, or the same declaration as it is built for another system or with tests.
+pub fn is_same(index: &Index<'_>, id: FuncId, func: &Func) -> bool {
     let same = || {
         let other = index.func(id);
         other.file == func.file && other.decl == func.decl

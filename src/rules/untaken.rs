@@ -6,10 +6,10 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::{Builtin, Callee, Def, FuncId, LocalKind, Selection, Type};
+use crate::index::{Builtin, Callee, Def, Func, FuncId, LocalKind, Selection, Type};
 use crate::project::PackageId;
 use crate::rules::endable::kept::is_in_variables;
-use crate::rules::recurrence::{all_calls, is_called_by_nobody, is_once, never_runs};
+use crate::rules::recurrence::{all_calls, is_called_by_nobody, is_once, is_same, never_runs};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx, endable, stuck};
 use crate::source::{Location, Span};
@@ -29,9 +29,13 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
         return true;
     }
     let left = finding.labels.iter().filter(|label| label.role == Role::Left);
+    // Who stands there does not end anything meanwhile.
+    let stuck = finding.labels.iter().find(|label| label.role == Role::Stuck);
+    let stuck = stuck.map_or(finding.primary, |label| label.location);
+    let search = Search { stuck: declared(cx, stuck) };
     let untaken = |label: &Label| {
         scene_of(cx, label.location)
-            .is_some_and(|scene| is_untaken(&scene, label.location, &label.message))
+            .is_some_and(|scene| search.is_untaken(&scene, label.location, &label.message))
     };
     if explored {
         return left.into_iter().any(untaken);
@@ -41,7 +45,7 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
     let scene = || scene_of(cx, at);
     let is_way_out = || scene().is_some_and(|scene| returns(&scene, at));
     let (has_left, all_untaken) = (left.clone().next().is_some(), left.clone().all(untaken));
-    let untaken_here = || scene().is_some_and(|scene| is_untaken(&scene, at, ""));
+    let untaken_here = || scene().is_some_and(|scene| search.is_untaken(&scene, at, ""));
     let left_once = || {
         has_left
             && stuck::only_stays(finding.rule)
@@ -87,24 +91,129 @@ fn returns(scene: &Scene<'_>, place: Location) -> bool {
     }
 }
 
-/// Whether a place stands in an arm of a `select`, or behind a wait, that nobody ends; or is a `select`, of which
-/// what is `told` says which arm is meant.
-fn is_untaken(scene: &Scene<'_>, place: Location, told: &str) -> bool {
-    let awaited = awaited_before(scene, place.span);
-    if let Some(channel) = awaited.or_else(|| arm_told(scene, place, told)) {
-        return is_silent(scene, channel, MAX_DEPTH);
-    }
-    let Some(innermost) = innermost(scene, place) else { return false };
-    let in_body = std::iter::once(innermost).chain(scene.around(innermost)).take_while(|node| {
+/// A question about ways out.
+struct Search {
+    /// The function whose goroutine stays, as far as it is known: what it does later does not come to pass.
+    stuck: Option<FuncId>,
+}
+
+impl Search {
+    /// Whether a place stands in an arm of a `select`, or behind a wait, that nobody ends; or is a `select`, of which
+    /// what is `told` says which arm is meant.
+    fn is_untaken(&self, scene: &Scene<'_>, place: Location, told: &str) -> bool {
+        let awaited = awaited_before(scene, place.span);
+        if let Some(channel) = awaited.or_else(|| arm_told(scene, place, told)) {
+            return self.is_silent(scene, channel, MAX_DEPTH);
+        }
+        let Some(innermost) = innermost(scene, place) else { return false };
+        let in_body = std::iter::once(innermost).chain(scene.around(innermost)).take_while(|node| {
         !matches!(node, Node::Expr(expr) if matches!(scene.file.expr(*expr).kind, ExprKind::FuncLit(_)))
     });
-    let mut arms = in_body.filter_map(|node| {
-        let Node::Stmt(stmt) = node else { return None };
-        let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind else { return None };
-        let clause = clauses.iter().find(|clause| clause.span.contains(place.span))?;
-        Step::Comm(clause.comm?).received_from(scene.file)
-    });
-    arms.any(|channel| is_silent(scene, channel, MAX_DEPTH))
+        let mut arms = in_body.filter_map(|node| {
+            let Node::Stmt(stmt) = node else { return None };
+            let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind else { return None };
+            let clause = clauses.iter().find(|clause| clause.span.contains(place.span))?;
+            Step::Comm(clause.comm?).received_from(scene.file)
+        });
+        arms.any(|channel| self.is_silent(scene, channel, MAX_DEPTH))
+    }
+
+    /// Whether nobody sends on a channel or closes it before the process ends.
+    fn is_silent(&self, scene: &Scene<'_>, channel: ExprId, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        if endable::is_of_endless(scene, channel) == Some(true) {
+            return true;
+        }
+        let channel = scene.file.unparen(channel);
+        if let Def::Field(field) = scene.info.resolve(channel) {
+            return self.nobody_ends(&scene.cx.package, field);
+        }
+        if let Callee::Func(func) = *scene.info.callee(channel) {
+            return self.gives_silent(&scene.cx.package, func, depth);
+        }
+        let Some(local) = scene.local(channel) else { return false };
+        let declared = scene.info.local(local);
+        match declared.kind {
+            LocalKind::Param(index) if declared.owner.is_none() => {
+                let given = all_calls(&scene.cx.package, scene.cx.declared()).unwrap_or_default();
+                !given.is_empty()
+                    && given.into_iter().all(|(caller, call)| {
+                        in_function(&scene.cx.package, caller).is_some_and(|scene| {
+                            let arg = scene.args(call).get(index as usize);
+                            arg.is_some_and(|&arg| self.is_silent(&scene, arg, depth))
+                        })
+                    })
+            }
+            LocalKind::Var => {
+                let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
+                match read.function.only_definition_of(local).map(|definition| definition.source) {
+                    Some(Source::Expr(value) | Source::Result(value, 0)) => {
+                        self.is_silent(scene, value, depth)
+                    }
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether all channels that a function gives are silent.
+    fn gives_silent(&self, cx: &PackageCx<'_>, func: FuncId, depth: u32) -> bool {
+        let Some(scene) = in_function(cx, func) else { return false };
+        let Some(read) = cx.summaries.read(func) else { return false };
+        let mut returned = read.function.returns().peekable();
+        returned.peek().is_some()
+            && returned.all(|(_, values)| match values[..] {
+                [value] => self.is_silent(&scene, value, depth),
+                _ => false,
+            })
+    }
+
+    /// Whether the run makes what it keeps in a field, a channel or cancel function, and none of those who end
+    /// it (by a send, a close or a call) ever runs.
+    fn nobody_ends(&self, cx: &PackageCx<'_>, field: &Selection) -> bool {
+        let Some(location) = field.location else { return false };
+        let mut made = false;
+        // Only the package that declares it can name what is not exported.
+        let may_name = |package: &PackageId| {
+            field.name.is_exported() || cx.index.package(*package).file(location.file).is_some()
+        };
+        cx.packages_with(field.name).filter(may_name).all(|package| {
+            let of_package = cx.index.package(package);
+            // What the initial value of a variable has is not followed.
+            if is_in_variables(of_package, field.name) {
+                return false;
+            }
+            of_package.funcs.iter().all(|func| {
+                if !cx.index.may_name(func.id, field.name) || cx.index.is_in_test_file(func.id) {
+                    return true;
+                }
+                let cx = PackageCx { package, ..*cx };
+                let Some(scene) = in_function(&cx, func.id) else { return false };
+                let deeds = deeds(&scene, field, location);
+                made |= deeds.contains(&Deed::Makes);
+                let closes = deeds.contains(&Deed::Closes);
+                let ends = deeds.contains(&Deed::Ends);
+                !deeds.contains(&Deed::Unknown)
+                    && (!closes && !ends
+                        || !ends && self.is_of_stuck(&cx, func)
+                        || is_called_by_nobody(&cx, func.id))
+            })
+        }) && made
+    }
+
+    /// Whether a function is that of the goroutine which stays, or called by it alone.
+    fn is_of_stuck(&self, cx: &PackageCx<'_>, func: &Func) -> bool {
+        let Some(stuck) = self.stuck else { return false };
+        let only_calls = || {
+            let calls = all_calls(cx, func).unwrap_or_default();
+            !calls.is_empty()
+                && calls
+                    .into_iter()
+                    .all(|(caller, _)| is_same(cx.index, stuck, cx.index.func(caller)))
+        };
+        is_same(cx.index, stuck, func) || only_calls()
+    }
 }
 
 /// What the arm of a `select` receives from that a label at the `select` speaks of.
@@ -139,88 +248,8 @@ fn awaited_before(scene: &Scene<'_>, place: Span) -> Option<ExprId> {
     before.next().filter(|&channel| scene.method_call(channel).is_some())
 }
 
-/// Whether nobody sends on a channel or closes it before the process ends.
-fn is_silent(scene: &Scene<'_>, channel: ExprId, depth: u32) -> bool {
-    let Some(depth) = depth.checked_sub(1) else { return false };
-    if endable::is_of_endless(scene, channel) == Some(true) {
-        return true;
-    }
-    let channel = scene.file.unparen(channel);
-    if let Def::Field(field) = scene.info.resolve(channel) {
-        return nobody_ends(&scene.cx.package, field);
-    }
-    if let Callee::Func(func) = *scene.info.callee(channel) {
-        return gives_silent(&scene.cx.package, func, depth);
-    }
-    let Some(local) = scene.local(channel) else { return false };
-    let declared = scene.info.local(local);
-    match declared.kind {
-        LocalKind::Param(index) if declared.owner.is_none() => {
-            let given = all_calls(&scene.cx.package, scene.cx.declared()).unwrap_or_default();
-            !given.is_empty()
-                && given.into_iter().all(|(caller, call)| {
-                    in_function(&scene.cx.package, caller).is_some_and(|scene| {
-                        let arg = scene.args(call).get(index as usize);
-                        arg.is_some_and(|&arg| is_silent(&scene, arg, depth))
-                    })
-                })
-        }
-        LocalKind::Var => {
-            let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
-            match read.function.only_definition_of(local).map(|definition| definition.source) {
-                Some(Source::Expr(value) | Source::Result(value, 0)) => {
-                    is_silent(scene, value, depth)
-                }
-                _ => false,
-            }
-        }
-        _ => false,
-    }
-}
-
 fn in_function<'a>(cx: &PackageCx<'a>, func: FuncId) -> Option<Scene<'a>> {
     Scene::new(FunctionCx { package: PackageCx { package: func.package, ..*cx }, func })
-}
-
-/// Whether all channels that a function gives are silent.
-fn gives_silent(cx: &PackageCx<'_>, func: FuncId, depth: u32) -> bool {
-    let Some(scene) = in_function(cx, func) else { return false };
-    let Some(read) = cx.summaries.read(func) else { return false };
-    let mut returned = read.function.returns().peekable();
-    returned.peek().is_some()
-        && returned.all(|(_, values)| match values[..] {
-            [value] => is_silent(&scene, value, depth),
-            _ => false,
-        })
-}
-
-/// Whether the run makes what it keeps in a field, a channel or cancel function, and none of those who end
-/// it (by a send, a close or a call) ever runs.
-pub fn nobody_ends(cx: &PackageCx<'_>, field: &Selection) -> bool {
-    let Some(location) = field.location else { return false };
-    let mut made = false;
-    // Only the package that declares it can name what is not exported.
-    let may_name = |package: &PackageId| {
-        field.name.is_exported() || cx.index.package(*package).file(location.file).is_some()
-    };
-    cx.packages_with(field.name).filter(may_name).all(|package| {
-        let of_package = cx.index.package(package);
-        // What the initial value of a variable has is not followed.
-        if is_in_variables(of_package, field.name) {
-            return false;
-        }
-        of_package.funcs.iter().all(|func| {
-            if !cx.index.may_name(func.id, field.name) || cx.index.is_in_test_file(func.id) {
-                return true;
-            }
-            let cx = PackageCx { package, ..*cx };
-            let Some(scene) = in_function(&cx, func.id) else { return false };
-            let deeds = deeds(&scene, field, location);
-            made |= deeds.contains(&Deed::Makes);
-            !deeds.contains(&Deed::Unknown)
-                && (!deeds.contains(&Deed::Ends) || is_called_by_nobody(&cx, func.id))
-        })
-    }) && made
 }
 
 /// What is done with a channel or cancel function that is kept in a field.
@@ -228,7 +257,9 @@ pub fn nobody_ends(cx: &PackageCx<'_>, field: &Selection) -> bool {
 enum Deed {
     /// It is made, or set to nil.
     Makes,
-    /// It is closed, sent on or called.
+    /// It is closed.
+    Closes,
+    /// It is sent on or called.
     Ends,
     /// It is received from, compared, or handed to who can only receive.
     Harmless,
@@ -284,7 +315,7 @@ fn deed(scene: &Scene<'_>, expr: ExprId) -> Deed {
             ExprKind::Call { callee, ref args, .. } => {
                 let arg = args.iter().position(|&arg| file.unparen(arg) == expr);
                 match (scene.info.callee(around), arg) {
-                    (Callee::Builtin(Builtin::Close), Some(_)) => Deed::Ends,
+                    (Callee::Builtin(Builtin::Close), Some(_)) => Deed::Closes,
                     (Callee::Builtin(Builtin::Len | Builtin::Cap), Some(_)) => Deed::Harmless,
                     (_, None) => Deed::Ends,
                     (_, Some(arg)) => match scene.info.type_of(callee) {
@@ -359,8 +390,9 @@ pub fn is_kept_for_nobody(cx: &FunctionCx<'_>, call: ExprId, cancel: u32) -> boo
         Def::Field(field) => Some(field),
         _ => None,
     };
+    let none = Search { stuck: None };
     let is_left =
-        |left: ExprId| field_of(left).is_some_and(|field| nobody_ends(&cx.package, field));
+        |left: ExprId| field_of(left).is_some_and(|field| none.nobody_ends(&cx.package, field));
     let Some(Node::Stmt(stmt)) = scene.parent(Node::Expr(call)) else { return false };
     let (StmtKind::Assign { left, .. } | StmtKind::Define { left, .. }) =
         &scene.file.stmt(stmt).kind

@@ -133,3 +133,28 @@ fn a_ticker_of_what_runs_once() {
     check(&[GO_MOD, ("main.go", &once)], &["main.go:16 timer-not-stopped low"]);
     check(&[GO_MOD, ("main.go", &again)], &["main.go:20 timer-not-stopped high"]);
 }
+
+/// Who owes an answer cannot close, while it waits with it, the channel that the asker would leave by.
+#[test]
+fn a_way_out_that_the_stuck_goroutine_opens_itself() {
+    let source = |end: &str| {
+        format!(
+            "package m\n\ntype call struct {{\n\tin  string\n\tout chan string\n}}\n\n\
+             type session struct {{\n\tcalls chan *call\n\tdone  chan struct{{}}\n}}\n\n\
+             func New() *session {{\n\ts := &session{{calls: make(chan *call), done: make(chan struct{{}})}}\n\
+             \tgo s.loop()\n\treturn s\n}}\n\nfunc (s *session) loop() {{\n\tdefer s.leave()\n\
+             \tfor c := range s.calls {{\n\t\tc.out <- c.in\n\t}}\n}}\n\n\
+             func (s *session) leave() {{ close(s.done) }}\n\nfunc (s *session) Ask(in string) string {{\n\
+             \tc := &call{{in: in, out: make(chan string)}}\n\ts.calls <- c\n\tselect {{\n\
+             \tcase out := <-c.out:\n\t\treturn out\n\tcase <-s.done:\n\t\treturn \"\"\n\t}}\n}}\n{end}"
+        )
+    };
+    let told = |end: &str, confidence: &str| {
+        let source = source(end);
+        let made = source.lines().position(|line| line.contains("out: make")).expect("a channel");
+        let told = format!("m.go:{} send-without-receiver {confidence}", made + 1);
+        check(&[GO_MOD, ("m.go", &source)], &[told.as_str()]);
+    };
+    told("", "low");
+    told("\nfunc (s *session) Stop() { s.leave() }\n", "medium");
+}

@@ -77,6 +77,10 @@ fn check_call(
     );
     let mut finding = cx.finding(span, "takes no context", message);
     finding.confidence = finding.confidence.min(Confidence::Medium).min(below.confidence);
+    // It may have been left out where the context ends with the process alone.
+    if finding.confidence > Confidence::Low && own.is_seen_to_stay(cx) {
+        finding.confidence = Confidence::Low;
+    }
     finding.defect = below.cut;
     push_own(cx, &mut finding, &own);
     finding.labels.push(Label {

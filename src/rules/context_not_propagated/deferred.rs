@@ -40,7 +40,7 @@ fn makes_deferred(caller: &FunctionCx<'_>, call: ExprId, depth: u32) -> bool {
         match runs(caller, &read, made, literal) {
             Runs::Under => body = made.body,
             Runs::Deferred => return true,
-            Runs::Apart => return false,
+            Runs::Started | Runs::Apart => return false,
         }
     }
     depth > 1 && runs_within(caller, depth - 1)

@@ -1,12 +1,12 @@
 //! Which context a function has at hand, and whether a call there happens under it at all: on the
 //! goroutine and within the life of whoever gave the context.
 
-use crate::flow::Step;
-use crate::index::{Callee, Def, LocalKind, Type};
+use crate::index::{Def, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::deferred::runs_deferred;
 use crate::rules::endable::{holds_context, is_context, is_seen_to_end, may_end, may_end_in_value};
 use crate::rules::literals::{Runs, runs};
+use crate::rules::recurrence;
 use crate::source::Span;
 use crate::summary::{At, Function, Read};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
@@ -65,6 +65,11 @@ impl Own {
         }
     }
 
+    /// Whether those who give it are in sight, and none of them is seen to end it before the process does.
+    pub fn is_seen_to_stay(&self, cx: &FunctionCx<'_>) -> bool {
+        !self.is_seen_to_end(cx) && !recurrence::calls(&cx.package, cx.declared()).is_empty()
+    }
+
     /// Whether the receiver of a call, or a literal that the call is given, uses it.
     pub fn is_within_call(&self, function: &Function<'_>, call: ExprId) -> bool {
         let file = function.file;
@@ -100,6 +105,7 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
     // The outermost literal on the way of which it is not known when it runs: only a context that
     // it uses itself is at hand in it.
     let mut apart: Option<ExprId> = None;
+    let mut is_started = false;
     loop {
         let literal = function.body(body).literal;
         if literal.is_some_and(|literal| dials_for_transport(function, literal)) {
@@ -114,7 +120,7 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
             };
             let is_later = apart.is_some();
             // A server ends the context of a request when its handler returns, which waits for no such goroutine.
-            if own.from == From::Holder && apart.is_some_and(|apart| is_started(function, apart)) {
+            if own.from == From::Holder && is_started {
                 return Reach::Away;
             }
             return match ends && uses(&own) {
@@ -125,7 +131,10 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         let (Some(made), Some(literal)) = (function.body(body).made, literal) else { break };
         match runs(cx, read, made, literal) {
             Runs::Under => {}
-            Runs::Apart => apart = Some(literal),
+            when @ (Runs::Started | Runs::Apart) => {
+                apart = Some(literal);
+                is_started = matches!(when, Runs::Started);
+            }
             Runs::Deferred => return Reach::Away,
         }
         body = made.body;
@@ -135,21 +144,6 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         None if apart.is_none() => Reach::Caller,
         _ => Reach::Away,
     }
-}
-
-/// Whether a goroutine runs a function literal.
-fn is_started(function: &Function<'_>, literal: ExprId) -> bool {
-    let Some(made) = function.body_of_literal(literal).and_then(|body| function.body(body).made)
-    else {
-        return false;
-    };
-    function.body(made.body).cfg.steps().any(|step| {
-        let step = function.step(At { body: made.body, step });
-        matches!(step, Step::Go(_))
-            && step.call(function.file).is_some_and(
-                |call| matches!(function.info.callee(call), Callee::Literal(of) if *of == literal),
-            )
-    })
 }
 
 /// Whether a function literal is given to a transport or dialer to dial by. Those call it in a

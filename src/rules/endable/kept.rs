@@ -47,17 +47,21 @@ fn is_only_fresh(cx: &FunctionCx<'_>, name: Symbol, location: Location) -> bool 
     stored
 }
 
-/// Whether a composite literal in the initial value of a variable of a package has a name.
+/// Whether a composite literal in the initial value of a variable of a package may set a field of this name.
 pub fn is_in_variables(package: &Package, name: Symbol) -> bool {
-    let holds = |text: &[u8]| memchr::memmem::find(text, name.as_str().as_bytes()).is_some();
     package.specs.iter().any(|spec| {
         package.may_name(spec.file, spec.decl, name) && {
             let file = package.tree(spec.file, spec.decl);
+            let is_key = |key: ExprId| {
+                matches!(file.expr(file.unparen(key)).kind, ExprKind::Ident(key) if key == name)
+            };
             file.descendants(Node::Decl(spec.decl)).any(|node| match node {
-                Node::Expr(expr) => {
-                    matches!(file.expr(expr).kind, ExprKind::CompositeLit { .. })
-                        && holds(file.source.slice(file.expr(expr).span))
-                }
+                Node::Expr(expr) => match &file.expr(expr).kind {
+                    ExprKind::CompositeLit { elements, .. } => {
+                        elements.iter().any(|element| element.key.is_some_and(is_key))
+                    }
+                    _ => false,
+                },
                 _ => false,
             })
         }

@@ -14,6 +14,9 @@ use crate::syntax::ExprId;
 /// How many callers are followed to the one that makes the context.
 const MAX_CALLERS: u32 = 6;
 
+/// How many parameters are asked who gives them: somebody among so many callers may end it.
+const MAX_PARAMS: usize = 64;
+
 /// Whether this parameter of the declared function, a context, is that of a request, or a caller in sight gives
 /// one that ends before the process does: that of a request, one with a deadline, or one whose cancel function
 /// is called by others than a `defer` of the caller.
@@ -21,7 +24,10 @@ pub fn is_seen_to_end(cx: &FunctionCx<'_>, index: u32) -> bool {
     let given = || cx.summaries().read(cx.func);
     let of_request = given()
         .is_some_and(|read| is_of_request(cx, &read.function, &Place::root(Root::Param(index))));
-    of_request || of_param(cx, index, MAX_CALLERS, &mut FxHashSet::default())
+    of_request
+        || cx.package.memo.seen_to_end((cx.func, index), || {
+            of_param(cx, index, MAX_CALLERS, &mut FxHashSet::default())
+        })
 }
 
 fn of_param(
@@ -33,6 +39,9 @@ fn of_param(
     let Some(depth) = depth.checked_sub(1).filter(|_| met.insert((cx.func, index))) else {
         return false;
     };
+    if met.len() > MAX_PARAMS {
+        return true;
+    }
     recurrence::calls(&cx.package, cx.declared()).into_iter().any(|(caller, call)| {
         let args = cx.index().file_of(caller).args(call);
         let Some(&arg) = args.get(index as usize) else { return false };
@@ -87,6 +96,7 @@ fn is_of_request(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) ->
         Some(holder) if !place.path.is_empty() => {
             place.path.last().is_some_and(|part| part.as_str() == "Context()")
                 && !has(holder, TypeRole::Command)
+                && !is_apart(cx, holder)
         }
         Some(_) => (0..).map_while(param).any(|beside| {
             [TypeRole::Request, TypeRole::ResponseWriter, TypeRole::Interceptor]
@@ -95,6 +105,18 @@ fn is_of_request(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) ->
         }),
         None => false,
     }
+}
+
+/// Whether a type is a struct that is in sight and has nothing of a request, so that what its `Context` gives
+/// is none's: one that a program keeps what it runs with in.
+fn is_apart(cx: &FunctionCx<'_>, holder: &Type) -> bool {
+    let Type::Struct(of) = cx.index().underlying(holder.strip_pointer()) else { return false };
+    let is_of_one = |ty: &Type| recurrence::is_of_request(&cx.package, ty.strip_pointer());
+    !is_of_one(holder)
+        && !of
+            .fields
+            .iter()
+            .any(|field| field.embedded || is_of_one(&field.ty) || field.ty.is_unknown())
 }
 
 /// Whether the cancel function that a call gives as this result is there for more than to clean up: by
