@@ -462,7 +462,10 @@ fn given_in(
     is_field: &dyn Fn(&str) -> bool,
 ) -> Option<ExprId> {
     let ExprKind::Ident(variable) = file.expr(made_by(file, variable)).kind else { return None };
-    let is_variable = |expr: ExprId| matches!(file.expr(file.unparen(expr)).kind, ExprKind::Ident(name) if name == variable);
+    let is_variable = |expr: ExprId| match file.expr(file.unparen(expr)).kind {
+        ExprKind::Ident(name) => name == variable,
+        _ => false,
+    };
     file.descendants(Node::Decl(decl)).find_map(|node| {
         let Node::Stmt(stmt) = node else { return None };
         let StmtKind::Assign { left, op: None, right } = &file.stmt(stmt).kind else { return None };

@@ -106,9 +106,12 @@ impl Search {
             return self.is_silent(scene, channel, MAX_DEPTH);
         }
         let Some(innermost) = innermost(scene, place) else { return false };
-        let in_body = std::iter::once(innermost).chain(scene.around(innermost)).take_while(|node| {
-        !matches!(node, Node::Expr(expr) if matches!(scene.file.expr(*expr).kind, ExprKind::FuncLit(_)))
-    });
+        let is_literal = |node: &Node| match *node {
+            Node::Expr(expr) => matches!(scene.file.expr(expr).kind, ExprKind::FuncLit(_)),
+            _ => false,
+        };
+        let around = std::iter::once(innermost).chain(scene.around(innermost));
+        let in_body = around.take_while(|node| !is_literal(node));
         let mut arms = in_body.filter_map(|node| {
             let Node::Stmt(stmt) = node else { return None };
             let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind else { return None };
@@ -195,8 +198,7 @@ impl Search {
                 let closes = deeds.contains(&Deed::Closes);
                 let ends = deeds.contains(&Deed::Ends);
                 !deeds.contains(&Deed::Unknown)
-                    && (!closes && !ends
-                        || !ends && self.is_of_stuck(&cx, func)
+                    && (!ends && (!closes || self.is_of_stuck(&cx, func))
                         || is_called_by_nobody(&cx, func.id))
             })
         }) && made
