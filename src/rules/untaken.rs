@@ -29,10 +29,10 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
         return true;
     }
     let left = finding.labels.iter().filter(|label| label.role == Role::Left);
-    // Who stands there does not end anything meanwhile.
+    // Who stands there does not end anything meanwhile; what was explored knows that.
     let stuck = finding.labels.iter().find(|label| label.role == Role::Stuck);
     let stuck = stuck.map_or(finding.primary, |label| label.location);
-    let search = Search { stuck: declared(cx, stuck) };
+    let search = Search { stuck: declared(cx, stuck).filter(|_| !explored) };
     let untaken = |label: &Label| {
         scene_of(cx, label.location)
             .is_some_and(|scene| search.is_untaken(&scene, label.location, &label.message))
