@@ -61,6 +61,7 @@ mod stop_channel_never_closed;
 mod stream_not_drained;
 pub mod stuck;
 mod timer_not_stopped;
+mod unended;
 pub mod untaken;
 mod wait_ignores_context;
 pub mod watch;

@@ -492,10 +492,15 @@ pub struct Func {
 impl Func {
     /// The type of the variable that a `range` ranges over which begins at an instruction, if it is one.
     pub fn ranged_variable(&self, start: usize) -> Option<TypeId> {
-        match self.code[start.checked_sub(1)?] {
+        match self.before(start, 1)? {
             Op::Load(slot) | Op::LoadCell(slot) => Some(self.vars[slot.0 as usize].ty),
             _ => None,
         }
+    }
+
+    /// The instruction that stands so many places before another, if there is one.
+    pub fn before(&self, pc: usize, places: usize) -> Option<Op> {
+        Some(self.code[pc.checked_sub(places)?])
     }
 
     /// Whether the two are the same but for their places, what people call them, and what follows from

@@ -335,16 +335,30 @@ pub fn is_assigned_before(
     let end = file.expr(call).span.start;
     let variable = |expr: ExprId| function.text(expr).trim_start_matches('&').to_owned();
     let wanted = variable(operand);
-    file.descendants(Node::Decl(function.index.func(function.id).decl)).any(|node| {
-        let Node::Stmt(stmt) = node else { return false };
-        let StmtKind::Assign { left, .. } = &file.stmt(stmt).kind else { return false };
-        file.stmt(stmt).span.end <= end
-            && left.iter().any(|&left| match file.expr(file.unparen(left)).kind {
-                ExprKind::Selector { base, name } => {
-                    is_field(name.name.as_str()) && variable(base) == wanted
-                }
-                _ => false,
-            })
+    assigned(file, function.index.func(function.id).decl, is_field)
+        .any(|(base, value)| file.expr(value).span.end <= end && variable(base) == wanted)
+}
+
+/// What a declaration assigns to fields, with what has the field.
+fn assigned<'f>(
+    file: &'f File,
+    decl: DeclId,
+    is_field: &'f dyn Fn(&str) -> bool,
+) -> impl Iterator<Item = (ExprId, ExprId)> + use<'f> {
+    let assigned = file.descendants(Node::Decl(decl)).filter_map(|node| {
+        let Node::Stmt(stmt) = node else { return None };
+        let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind else { return None };
+        Some((left, right))
+    });
+    assigned.flat_map(move |(left, right)| {
+        left.iter().enumerate().filter_map(move |(at, &left)| {
+            let ExprKind::Selector { base, name } = file.expr(file.unparen(left)).kind else {
+                return None;
+            };
+            // A call may give several values.
+            let value = right.get(at).or(right.last())?;
+            is_field(name.name.as_str()).then_some((base, *value))
+        })
     })
 }
 
@@ -466,18 +480,7 @@ fn given_in(
         ExprKind::Ident(name) => name == variable,
         _ => false,
     };
-    file.descendants(Node::Decl(decl)).find_map(|node| {
-        let Node::Stmt(stmt) = node else { return None };
-        let StmtKind::Assign { left, op: None, right } = &file.stmt(stmt).kind else { return None };
-        left.iter().zip(right).find_map(|(&left, &right)| {
-            match file.expr(file.unparen(left)).kind {
-                ExprKind::Selector { base, name } if is_field(name.name.as_str()) => {
-                    is_variable(base).then_some(right)
-                }
-                _ => None,
-            }
-        })
-    })
+    assigned(file, decl, is_field).find_map(|(base, value)| is_variable(base).then_some(value))
 }
 
 /// As [`made_by`], where the expression may be a variable that the declaration defines: what that is made as.

@@ -10,7 +10,7 @@ use crate::catalog::{Base, Context, ContextRole, Facts, Model, Op, TypeRole};
 use crate::index::{BodyInfo, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::recurrence::Runs;
 use crate::rules::scene::{Scene, serves_tests};
-use crate::rules::{FunctionCx, PackageCx, literals, recurrence, untaken};
+use crate::rules::{FunctionCx, PackageCx, literals, recurrence, unended};
 use crate::summary::{
     Act, At, BodyId, ContextRoot, Function, Mode, Place, Root, Source, facts, named, operand,
 };
@@ -271,7 +271,7 @@ fn ends_before(cx: &FunctionCx<'_>, call: ExprId, number: u32) -> bool {
     };
     let others_end = || {
         !matches!(recurrence::runs(&cx.package, cx.func), Runs::Once)
-            && !untaken::is_kept_for_nobody(cx, call, number)
+            && !unended::is_kept_for_nobody(cx, call, number)
     };
     is_called() || others_end()
 }

@@ -41,10 +41,11 @@ pub struct Memo {
     channels: Mutex<Option<Arc<Channels>>>,
     locks: Mutex<Option<Arc<Locks>>>,
     chains: Mutex<FxHashMap<FuncId, chain::WithFacts>>,
+    programs: Mutex<FxHashMap<PackageId, bool>>,
     uses: Mutex<OfPackages<Uses>>,
     kept: Mutex<OfPackages<Kept>>,
     users: Mutex<FxHashMap<FuncId, Arc<recurrence::Users>>>,
-    seen_to_end: Mutex<FxHashMap<(FuncId, u32), Arc<bool>>>,
+    seen_to_end: Mutex<FxHashMap<(FuncId, u32), bool>>,
     given_nothing: Mutex<FxHashSet<FuncId>>,
     handing_on_nothing: Mutex<FxHashSet<(FuncId, u32)>>,
 }
@@ -52,12 +53,7 @@ pub struct Memo {
 impl Memo {
     /// The tree of a function.
     pub(super) fn tree(&self, func: FuncId, make: impl FnOnce() -> Tree) -> Tree {
-        if let Some(tree) = locked(&self.trees).get(&func) {
-            return tree.clone();
-        }
-        let tree = make();
-        locked(&self.trees).insert(func, tree.clone());
-        tree
+        once_for(&self.trees, func, make)
     }
 
     /// The channels of the package.
@@ -72,12 +68,12 @@ impl Memo {
 
     /// Where functions are named and called in this package or another.
     pub(super) fn uses(&self, package: PackageId, make: impl FnOnce() -> Uses) -> Arc<Uses> {
-        once_for(&self.uses, package, make)
+        once_for(&self.uses, package, || Arc::new(make()))
     }
 
     /// What is kept under which names in this package or another.
     pub(super) fn kept(&self, package: PackageId, make: impl FnOnce() -> Kept) -> Arc<Kept> {
-        once_for(&self.kept, package, make)
+        once_for(&self.kept, package, || Arc::new(make()))
     }
 
     /// Who uses a function, in this package and in those that import it.
@@ -86,12 +82,17 @@ impl Memo {
         func: FuncId,
         make: impl FnOnce() -> recurrence::Users,
     ) -> Arc<recurrence::Users> {
-        once_for(&self.users, func, make)
+        once_for(&self.users, func, || Arc::new(make()))
     }
 
     /// Whether somebody in sight ends a parameter of a function, a context.
     pub(super) fn seen_to_end(&self, param: (FuncId, u32), make: impl FnOnce() -> bool) -> bool {
-        *once_for(&self.seen_to_end, param, make)
+        once_for(&self.seen_to_end, param, make)
+    }
+
+    /// Whether a program of the run has a package.
+    pub(super) fn is_of_program(&self, package: PackageId, make: impl FnOnce() -> bool) -> bool {
+        once_for(&self.programs, package, make)
     }
 
     /// Whether it is known that no call of a function gives a thing that has to be ended, in any version
@@ -122,12 +123,7 @@ impl Memo {
         func: FuncId,
         make: impl FnOnce() -> chain::WithFacts,
     ) -> chain::WithFacts {
-        if let Some(chains) = locked(&self.chains).get(&func) {
-            return Arc::clone(chains);
-        }
-        let chains = meter::apart(make);
-        locked(&self.chains).insert(func, Arc::clone(&chains));
-        chains
+        once_for(&self.chains, func, make)
     }
 
     /// Drops what nobody will ask for again.
@@ -136,6 +132,8 @@ impl Memo {
         *locked(&self.channels) = None;
         *locked(&self.locks) = None;
         locked(&self.chains).clear();
+        locked(&self.programs).clear();
+        locked(&self.seen_to_end).clear();
         locked(&self.uses).clear();
         locked(&self.kept).clear();
         locked(&self.users).clear();
@@ -145,16 +143,16 @@ impl Memo {
 }
 
 /// What is known of a package or function, or is made now.
-fn once_for<K: Eq + Hash + Copy, T>(
-    known: &Mutex<FxHashMap<K, Arc<T>>>,
+fn once_for<K: Eq + Hash, T: Clone>(
+    known: &Mutex<FxHashMap<K, T>>,
     of: K,
     make: impl FnOnce() -> T,
-) -> Arc<T> {
+) -> T {
     if let Some(known) = locked(known).get(&of) {
-        return Arc::clone(known);
+        return known.clone();
     }
-    let made = Arc::new(meter::apart(make));
-    locked(known).insert(of, Arc::clone(&made));
+    let made = meter::apart(make);
+    locked(known).insert(of, made.clone());
     made
 }
 

@@ -74,10 +74,8 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
         let users = users(cx, declared);
         unknown |= users.is_unknown() || strict && users.kept_by_program;
         // Who calls a method through an interface of a library is not seen.
-        unknown |= users.calls.is_empty()
-            && !users.has_unseen()
-            && declared.receiver.is_some()
-            && declared.name.is_exported();
+        unknown |=
+            users.calls.is_empty() && !users.has_unseen() && may_be_called_by_library(declared);
         if users.by_command {
             begun.insert(func);
         }
@@ -108,17 +106,22 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
 /// those who would. Of a package that no program of the run has, and of a method that a library may call
 /// through an interface, that is not known.
 pub fn never_runs(cx: &PackageCx<'_>, func: FuncId) -> bool {
-    !is_started(cx, func, &|declared| declared.receiver.is_some() && declared.name.is_exported())
+    !is_started(cx, func, true)
 }
 
 /// As [`never_runs`], where a method is taken to be called by the run alone.
 pub fn is_called_by_nobody(cx: &PackageCx<'_>, func: FuncId) -> bool {
-    !is_started(cx, func, &|_| false)
+    !is_started(cx, func, false)
+}
+
+/// Whether a library may call a function through an interface of its own.
+fn may_be_called_by_library(func: &Func) -> bool {
+    func.receiver.is_some() && func.name.is_exported()
 }
 
 /// Whether a function, or one that leads to it, may be called by others than those who are seen to: because of
-/// what it is, or since it `may_run` although nobody is.
-fn is_started(cx: &PackageCx<'_>, func: FuncId, may_run: &dyn Fn(&Func) -> bool) -> bool {
+/// what it is, or by `libraries` although nobody is seen to.
+fn is_started(cx: &PackageCx<'_>, func: FuncId, libraries: bool) -> bool {
     let mut met = FxHashSet::from_iter([func]);
     let mut open = vec![func];
     while let Some(func) = open.pop() {
@@ -129,7 +132,7 @@ fn is_started(cx: &PackageCx<'_>, func: FuncId, may_run: &dyn Fn(&Func) -> bool)
             || serves_tests(cx.index, func)
             || declared.is_literal
             || users.has_unseen()
-            || users.calls.is_empty() && may_run(declared)
+            || libraries && users.calls.is_empty() && may_be_called_by_library(declared)
             || !is_of_program(cx, func.package);
         if is_started || met.len() > MAX_FUNCTIONS {
             return true;
@@ -143,6 +146,10 @@ fn is_started(cx: &PackageCx<'_>, func: FuncId, may_run: &dyn Fn(&Func) -> bool)
 /// Whether a program of the run has a package, itself or through others; one that shows how a library is used,
 /// or serves tests, is none.
 fn is_of_program(cx: &PackageCx<'_>, package: PackageId) -> bool {
+    cx.memo.is_of_program(package, || find_program(cx, package))
+}
+
+fn find_program(cx: &PackageCx<'_>, package: PackageId) -> bool {
     let mut met = FxHashSet::from_iter([package]);
     let mut open = vec![package];
     while let Some(package) = open.pop() {

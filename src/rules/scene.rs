@@ -16,7 +16,7 @@ use crate::index::{
 };
 use crate::project::PackageId;
 use crate::rules::{FunctionCx, PackageCx};
-use crate::source::{FileId, Span};
+use crate::source::{FileId, Location, Span};
 use crate::summary::{BodyId, Read};
 use crate::syntax::{
     BinaryOp, Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
@@ -221,7 +221,28 @@ impl Deref for Graph<'_> {
     }
 }
 
+/// The declared function of the package around a place.
+pub fn declared_at(cx: &PackageCx<'_>, place: Location) -> Option<FuncId> {
+    let mut declared = cx.index.package(cx.package).funcs.iter();
+    let around = declared.find(|func| {
+        func.file == place.file
+            && cx.index.file_of(func.id).decl(func.decl).span.contains(place.span)
+    });
+    around.map(|func| func.id)
+}
+
 impl<'a> Scene<'a> {
+    /// The declared function of the package around a place.
+    pub fn at(cx: &PackageCx<'a>, place: Location) -> Option<Scene<'a>> {
+        Scene::of(cx, declared_at(cx, place)?)
+    }
+
+    /// A function of any package.
+    pub fn of(cx: &PackageCx<'a>, func: FuncId) -> Option<Scene<'a>> {
+        let package = PackageCx { package: func.package, ..*cx };
+        Scene::new(FunctionCx { package, func })
+    }
+
     /// The function of `cx`; `None` if its body is not there to be read.
     pub fn new(cx: FunctionCx<'a>) -> Option<Scene<'a>> {
         let file: &'a File = cx.file();

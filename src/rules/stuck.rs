@@ -22,7 +22,7 @@ use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
 use crate::project::PackageId;
 use crate::rules::evidence::{self, Evidence};
-use crate::rules::untaken::scene_of;
+use crate::rules::scene::Scene;
 use crate::rules::{Check, PackageCx, Rule, spared};
 use crate::source::FileId;
 use crate::syntax::File;
@@ -250,7 +250,7 @@ pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
 
 /// Whether the goroutine that was found serves something, and would tell of no error that its end makes.
 fn leaves_out_the_end(cx: &PackageCx<'_>, finding: &Finding) -> bool {
-    let Some(scene) = scene_of(cx, finding.primary) else { return false };
+    let Some(scene) = Scene::at(cx, finding.primary) else { return false };
     let node = scene.outermost(finding.primary.span);
     let literal = node.and_then(|node| scene.literal_around(node));
     literal.is_some_and(|literal| spared::leaves_out_the_end(&scene, literal))

@@ -6,15 +6,15 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::{Builtin, Callee, Def, Func, FuncId, LocalKind, Selection, Type};
-use crate::project::PackageId;
-use crate::rules::endable::kept::is_in_variables;
-use crate::rules::recurrence::{all_calls, is_called_by_nobody, is_once, is_same, never_runs};
-use crate::rules::scene::Scene;
-use crate::rules::{FunctionCx, PackageCx, endable, stuck};
+use crate::index::{Callee, Def, Func, FuncId, LocalKind};
+use crate::rules::recurrence::{all_calls, is_once, is_same, never_runs};
+use crate::rules::scene::{Scene, declared_at};
+use crate::rules::stuck::only_stays;
+use crate::rules::unended::nobody_ends;
+use crate::rules::{PackageCx, endable};
 use crate::source::{Location, Span};
 use crate::summary::Source;
-use crate::syntax::{ChanDir, ExprId, ExprKind, Node, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// How many variables, parameters and results are followed to what a channel is kept in.
 const MAX_DEPTH: u32 = 5;
@@ -25,56 +25,34 @@ const MAX_DEPTH: u32 = 5;
 /// The ways out of what was found by exploring belong to one story, so that one of them that is not taken is
 /// enough.
 pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
-    if declared(cx, finding.primary).is_some_and(|func| never_runs(cx, func)) {
+    let at = finding.primary;
+    if declared_at(cx, at).is_some_and(|func| never_runs(cx, func)) {
         return true;
     }
-    let left = finding.labels.iter().filter(|label| label.role == Role::Left);
+    let left = || finding.labels.iter().filter(|label| label.role == Role::Left);
     // Who stands there does not end anything meanwhile; what was explored knows that.
     let stuck = finding.labels.iter().find(|label| label.role == Role::Stuck);
-    let stuck = stuck.map_or(finding.primary, |label| label.location);
-    let search = Search { stuck: declared(cx, stuck).filter(|_| !explored) };
+    let stuck = stuck.map_or(at, |label| label.location);
+    let search = Search { stuck: declared_at(cx, stuck).filter(|_| !explored) };
     let untaken = |label: &Label| {
-        scene_of(cx, label.location)
+        Scene::at(cx, label.location)
             .is_some_and(|scene| search.is_untaken(&scene, label.location, &label.message))
     };
     if explored {
-        return left.into_iter().any(untaken);
+        return left().any(untaken);
     }
     // What is told of at the way out itself.
-    let at = finding.primary;
-    let scene = || scene_of(cx, at);
-    let is_way_out = || scene().is_some_and(|scene| returns(&scene, at));
-    let (has_left, all_untaken) = (left.clone().next().is_some(), left.clone().all(untaken));
-    let untaken_here = || scene().is_some_and(|scene| search.is_untaken(&scene, at, ""));
-    let left_once = || {
-        has_left
-            && stuck::only_stays(finding.rule)
-            && left.clone().all(|label| is_once_at(cx, label.location))
-    };
-    match is_way_out() {
-        true => all_untaken && untaken_here(),
-        false => has_left && all_untaken || left_once(),
+    if let Some(scene) = Scene::at(cx, at).filter(|scene| returns(scene, at)) {
+        return left().all(untaken) && search.is_untaken(&scene, at, "");
     }
-}
-
-/// The declared function of the package around a place.
-fn declared(cx: &PackageCx<'_>, place: Location) -> Option<FuncId> {
-    let mut declared = cx.index.package(cx.package).funcs.iter();
-    let around = declared.find(|func| {
-        func.file == place.file
-            && cx.index.file_of(func.id).decl(func.decl).span.contains(place.span)
-    });
-    around.map(|func| func.id)
-}
-
-/// The same, to ask of what stands in it.
-pub fn scene_of<'a>(cx: &PackageCx<'a>, place: Location) -> Option<Scene<'a>> {
-    in_function(cx, declared(cx, place)?)
+    let left_once =
+        || only_stays(finding.rule) && left().all(|label| is_once_at(cx, label.location));
+    left().next().is_some() && (left().all(untaken) || left_once())
 }
 
 /// Whether a place is come to once in the life of the process.
 fn is_once_at(cx: &PackageCx<'_>, place: Location) -> bool {
-    let Some(scene) = scene_of(cx, place) else { return false };
+    let Some(scene) = Scene::at(cx, place) else { return false };
     innermost(&scene, place).is_some_and(|node| is_once(cx, scene.cx.func, node))
 }
 
@@ -129,7 +107,8 @@ impl Search {
         }
         let channel = scene.file.unparen(channel);
         if let Def::Field(field) = scene.info.resolve(channel) {
-            return self.nobody_ends(&scene.cx.package, field);
+            let is_of_stuck = |cx: &PackageCx<'_>, func: &Func| self.is_of_stuck(cx, func);
+            return nobody_ends(&scene.cx.package, field, &is_of_stuck);
         }
         if let Callee::Func(func) = *scene.info.callee(channel) {
             return self.gives_silent(&scene.cx.package, func, depth);
@@ -141,7 +120,7 @@ impl Search {
                 let given = all_calls(&scene.cx.package, scene.cx.declared()).unwrap_or_default();
                 !given.is_empty()
                     && given.into_iter().all(|(caller, call)| {
-                        in_function(&scene.cx.package, caller).is_some_and(|scene| {
+                        Scene::of(&scene.cx.package, caller).is_some_and(|scene| {
                             let arg = scene.args(call).get(index as usize);
                             arg.is_some_and(|&arg| self.is_silent(&scene, arg, depth))
                         })
@@ -162,7 +141,7 @@ impl Search {
 
     /// Whether all channels that a function gives are silent.
     fn gives_silent(&self, cx: &PackageCx<'_>, func: FuncId, depth: u32) -> bool {
-        let Some(scene) = in_function(cx, func) else { return false };
+        let Some(scene) = Scene::of(cx, func) else { return false };
         let Some(read) = cx.summaries.read(func) else { return false };
         let mut returned = read.function.returns().peekable();
         returned.peek().is_some()
@@ -170,38 +149,6 @@ impl Search {
                 [value] => self.is_silent(&scene, value, depth),
                 _ => false,
             })
-    }
-
-    /// Whether the run makes what it keeps in a field, a channel or cancel function, and none of those who end
-    /// it (by a send, a close or a call) ever runs.
-    fn nobody_ends(&self, cx: &PackageCx<'_>, field: &Selection) -> bool {
-        let Some(location) = field.location else { return false };
-        let mut made = false;
-        // Only the package that declares it can name what is not exported.
-        let may_name = |package: &PackageId| {
-            field.name.is_exported() || cx.index.package(*package).file(location.file).is_some()
-        };
-        cx.packages_with(field.name).filter(may_name).all(|package| {
-            let of_package = cx.index.package(package);
-            // What the initial value of a variable has is not followed.
-            if is_in_variables(of_package, field.name) {
-                return false;
-            }
-            of_package.funcs.iter().all(|func| {
-                if !cx.index.may_name(func.id, field.name) || cx.index.is_in_test_file(func.id) {
-                    return true;
-                }
-                let cx = PackageCx { package, ..*cx };
-                let Some(scene) = in_function(&cx, func.id) else { return false };
-                let deeds = deeds(&scene, field, location);
-                made |= deeds.contains(&Deed::Makes);
-                let closes = deeds.contains(&Deed::Closes);
-                let ends = deeds.contains(&Deed::Ends);
-                !deeds.contains(&Deed::Unknown)
-                    && (!ends && (!closes || self.is_of_stuck(&cx, func))
-                        || is_called_by_nobody(&cx, func.id))
-            })
-        }) && made
     }
 
     /// Whether a function is that of the goroutine which stays, or called by it alone.
@@ -248,172 +195,4 @@ fn awaited_before(scene: &Scene<'_>, place: Span) -> Option<ExprId> {
         matches!(scene.file.stmt(block).kind, StmtKind::Block(_)).then_some(channel)
     });
     before.next().filter(|&channel| scene.method_call(channel).is_some())
-}
-
-fn in_function<'a>(cx: &PackageCx<'a>, func: FuncId) -> Option<Scene<'a>> {
-    Scene::new(FunctionCx { package: PackageCx { package: func.package, ..*cx }, func })
-}
-
-/// What is done with a channel or cancel function that is kept in a field.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Deed {
-    /// It is made, or set to nil.
-    Makes,
-    /// It is closed.
-    Closes,
-    /// It is sent on or called.
-    Ends,
-    /// It is received from, compared, or handed to who can only receive.
-    Harmless,
-    Unknown,
-}
-
-/// What a function does with a field.
-fn deeds(scene: &Scene<'_>, field: &Selection, location: Location) -> Vec<Deed> {
-    let is_field = |expr: ExprId| match scene.info.resolve(expr) {
-        Def::Field(selection) => selection.location == Some(location),
-        Def::Unknown => match scene.file.expr(expr).kind {
-            ExprKind::Selector { name, .. } => name.name == field.name,
-            _ => false,
-        },
-        _ => false,
-    };
-    let mut deeds = Vec::new();
-    for &node in scene.nodes.iter() {
-        let Node::Expr(expr) = node else { continue };
-        match &scene.file.expr(expr).kind {
-            ExprKind::Selector { .. } if is_field(expr) => deeds.push(deed(scene, expr)),
-            ExprKind::CompositeLit { elements, .. } => {
-                let ty = scene.info.type_of(expr).strip_pointer();
-                let has_field = match scene.cx.index().underlying(ty) {
-                    Type::Struct(of) => of.fields.iter().any(|field| field.location == location),
-                    _ => false,
-                };
-                let given = elements.iter().filter_map(|element| match element.key {
-                    None => Some(Deed::Unknown),
-                    Some(key) => match scene.file.expr(scene.file.unparen(key)).kind {
-                        ExprKind::Ident(key) if key == field.name => {
-                            Some(made_by(scene, element.value))
-                        }
-                        _ => None,
-                    },
-                });
-                if has_field {
-                    deeds.extend(given);
-                }
-            }
-            _ => {}
-        }
-    }
-    deeds
-}
-
-/// What is done with what an expression reads or sets.
-fn deed(scene: &Scene<'_>, expr: ExprId) -> Deed {
-    let file = scene.file;
-    match scene.parent(Node::Expr(expr)) {
-        Some(Node::Expr(around)) => match file.expr(around).kind {
-            ExprKind::Unary { op: UnaryOp::Recv, .. } | ExprKind::Binary { .. } => Deed::Harmless,
-            ExprKind::Call { callee, ref args, .. } => {
-                let arg = args.iter().position(|&arg| file.unparen(arg) == expr);
-                match (scene.info.callee(around), arg) {
-                    (Callee::Builtin(Builtin::Close), Some(_)) => Deed::Closes,
-                    (Callee::Builtin(Builtin::Len | Builtin::Cap), Some(_)) => Deed::Harmless,
-                    (_, None) => Deed::Ends,
-                    (_, Some(arg)) => match scene.info.type_of(callee) {
-                        Type::Func(signature)
-                            if signature.params.get(arg).is_some_and(only_receives) =>
-                        {
-                            Deed::Harmless
-                        }
-                        _ => Deed::Unknown,
-                    },
-                }
-            }
-            _ => Deed::Unknown,
-        },
-        Some(Node::Stmt(stmt)) => match &file.stmt(stmt).kind {
-            StmtKind::Send { .. } => Deed::Ends,
-            StmtKind::Range { .. } | StmtKind::Expr(_) => Deed::Harmless,
-            StmtKind::Return(_) => {
-                let literal = scene.literal_around(Node::Expr(expr));
-                let ty = match literal {
-                    Some(literal) => scene.info.type_of(literal).clone(),
-                    None => scene.cx.index().func_type(scene.cx.func).clone(),
-                };
-                match &ty {
-                    Type::Func(signature) if signature.results.iter().any(only_receives) => {
-                        Deed::Harmless
-                    }
-                    _ => Deed::Unknown,
-                }
-            }
-            StmtKind::Assign { left, op: None, right } => {
-                let at = left.iter().position(|&left| file.unparen(left) == expr);
-                match (at, left.len() == right.len()) {
-                    (Some(at), true) => made_by(scene, right[at]),
-                    // As in `x.ctx, x.cancel = context.WithCancel(parent)`.
-                    (Some(_), false) => Deed::Makes,
-                    (None, _) => Deed::Unknown,
-                }
-            }
-            _ => Deed::Unknown,
-        },
-        _ => Deed::Unknown,
-    }
-}
-
-fn only_receives(ty: &Type) -> bool {
-    matches!(ty, Type::Chan(ChanDir::Recv, _))
-}
-
-/// Whether a value that is kept in a field is made for it: nobody else has it.
-fn made_by(scene: &Scene<'_>, value: ExprId) -> Deed {
-    let value = scene.file.unparen(value);
-    let is_made = match scene.info.callee(value) {
-        Callee::Builtin(Builtin::Make) => true,
-        _ => {
-            scene.is_nil(value)
-                || scene.local(value).is_some_and(|local| {
-                    // Of a cancel function that is kept nothing else may be done here.
-                    scene.uses(local).count() == 2
-                        && matches!(scene.info.local(local).ty, Type::Func(_) | Type::Named(..))
-                })
-        }
-    };
-    if is_made { Deed::Makes } else { Deed::Unknown }
-}
-
-/// Whether the cancel function that a call gives as this result is kept in a field, and called by nobody who
-/// ever runs but a `defer` of the function around it.
-pub fn is_kept_for_nobody(cx: &FunctionCx<'_>, call: ExprId, cancel: u32) -> bool {
-    let Some(scene) = Scene::new(*cx) else { return false };
-    let field_of = |expr: ExprId| match scene.info.resolve(scene.file.unparen(expr)) {
-        Def::Field(field) => Some(field),
-        _ => None,
-    };
-    let none = Search { stuck: None };
-    let is_left =
-        |left: ExprId| field_of(left).is_some_and(|field| none.nobody_ends(&cx.package, field));
-    let Some(Node::Stmt(stmt)) = scene.parent(Node::Expr(call)) else { return false };
-    let (StmtKind::Assign { left, .. } | StmtKind::Define { left, .. }) =
-        &scene.file.stmt(stmt).kind
-    else {
-        return false;
-    };
-    let Some(&cancel) = left.get(cancel as usize) else { return false };
-    let Some(local) = scene.local(cancel) else { return is_left(cancel) };
-    let mut uses = scene.uses(local).filter(|&used| used != scene.file.unparen(cancel)).peekable();
-    uses.peek().is_some()
-        && uses.all(|used| match scene.parent(Node::Expr(used)) {
-            Some(Node::Expr(around)) => scene.is_deferred(around),
-            Some(Node::Stmt(stmt)) => match &scene.file.stmt(stmt).kind {
-                StmtKind::Assign { left, op: None, right } if left.len() == right.len() => {
-                    let at = right.iter().position(|&right| scene.file.unparen(right) == used);
-                    at.is_some_and(|at| is_left(left[at]))
-                }
-                _ => false,
-            },
-            _ => false,
-        })
 }

@@ -64,6 +64,22 @@ pub fn found(output: Output, words: [&str; 2]) -> Vec<String> {
     text.lines().map(finding).collect()
 }
 
+/// What a run on these files tells, as `path:line rule confidence`.
+pub fn told(files: &[(&str, &str)], args: &[&str]) -> Vec<String> {
+    let module = module(files);
+    let run = straggler(module.path())
+        .args(["check", "--no-cache", "--format", "jsonl", "./..."])
+        .args(args)
+        .output();
+    found(run.expect("straggler runs"), ["rule", "confidence"])
+}
+
+/// Compares what a run on these files tells, at any confidence.
+#[track_caller]
+pub fn tells(files: &[(&str, &str)], expected: &[&str]) {
+    assert_eq!(told(files, &["--min-confidence", "low"]), expected, "of {files:?}");
+}
+
 #[track_caller]
 fn check(dir: &Path, args: &[&str], expected: &str) {
     let output = straggler(dir).args(args).output().expect("straggler runs");

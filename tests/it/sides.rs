@@ -1,17 +1,6 @@
 //! Pairs of programs that differ in little: one has the defect, and one looks like it.
 
-use crate::cli::{found, module, straggler};
-
-/// What a run tells of these files, at any confidence, as `path:line rule confidence`.
-#[track_caller]
-fn check(files: &[(&str, &str)], expected: &[&str]) {
-    let module = module(files);
-    let run = straggler(module.path())
-        .args(["check", "--no-cache", "--format", "jsonl", "--min-confidence", "low", "./..."])
-        .output();
-    let told = found(run.expect("straggler runs"), ["rule", "confidence"]);
-    assert_eq!(told, expected, "of {files:?}");
-}
+use crate::cli::{tells as check, told};
 
 #[test]
 fn a_helper_that_only_reads_from_a_body() {
@@ -102,13 +91,7 @@ fn a_callee_that_gives_a_lock_back_before_it_takes_it_itself() {
              \t\tb.reset()\n\t\treturn\n\t}}\n\tb.n++\n\tb.mu.Unlock()\n}}\n"
         )
     };
-    let told = |given: &str| {
-        let module = module(&[("m.go", &source(given))]);
-        let run = straggler(module.path())
-            .args(["check", "--select", "unlock-missing", "--format", "jsonl"])
-            .output();
-        found(run.expect("straggler runs"), ["rule", "confidence"])
-    };
+    let told = |given: &str| told(&[("m.go", &source(given))], &["--select", "unlock-missing"]);
     assert_eq!(told("b.mu.Unlock()"), [""; 0]);
     assert_eq!(told("b.n++"), ["m.go:27 unlock-missing high"]);
 }
@@ -3202,14 +3185,7 @@ fn a_count_that_a_variable_of_the_package_says() {
              \tfor {ranged} {{\n\t\tgo func() {{\n\t\t\tdefer wg.Done()\n\t\t\tpart()\n\t\t}}()\n\t}}\n\twg.Wait()\n}}\n"
         )
     };
-    let told = |run: &str| {
-        let files = [("m.go", run)];
-        let module = module(&files);
-        let run = straggler(module.path())
-            .args(["check", "--no-cache", "--format", "jsonl", "./..."])
-            .output();
-        found(run.expect("straggler runs"), ["rule", "confidence"])
-    };
+    let told = |source: &str| told(&[("m.go", source)], &[]);
     let of_package = source("shards", "_, part := range p");
     assert_eq!(told(&of_package), Vec::<String>::new());
     // Nor whether somebody waits for who waits for them.
@@ -3293,16 +3269,9 @@ fn a_count_that_is_worked_out() {
     let sum = "\tcount := 0\n\tfor _, group := range groups {\n\t\tcount += len(group)\n\t}\n";
     let each =
         "\tfor _, group := range groups {\n\t\tfor range group {\n\t\t\tgo ask(&all)\n\t\t}\n\t}\n";
-    let told = |source: &str| {
-        let module = module(&[("m.go", source)]);
-        let run = straggler(module.path())
-            .args(["check", "--no-cache", "--format", "jsonl", "./..."])
-            .output();
-        found(run.expect("straggler runs"), ["rule", "confidence"])
-    };
-    assert!(told(&source(sum, each)).is_empty());
-    let fixed = "\tcount := 3\n";
-    assert!(!told(&source(fixed, each)).is_empty());
+    let is_told = |source: &str| !told(&[("m.go", source)], &[]).is_empty();
+    assert!(!is_told(&source(sum, each)));
+    assert!(is_told(&source("\tcount := 3\n", each)));
 }
 
 /// A channel that is registered for signals does not stay behind who goes round for ever, nor when all that

@@ -1,17 +1,6 @@
 //! Ways out that nobody takes while the process lives, and functions that nobody calls.
 
-use crate::cli::{found, module, straggler};
-
-/// A program and a package of it, and what is told of them at any confidence.
-#[track_caller]
-fn check(files: &[(&str, &str)], expected: &[&str]) {
-    let module = module(files);
-    let run = straggler(module.path())
-        .args(["check", "--no-cache", "--format", "jsonl", "--min-confidence", "low", "./..."])
-        .output();
-    let told = found(run.expect("straggler runs"), ["rule", "confidence"]);
-    assert_eq!(told, expected, "of {files:?}");
-}
+use crate::cli::tells as check;
 
 const GO_MOD: (&str, &str) = ("go.mod", "module example.com/m\n\ngo 1.20\n");
 

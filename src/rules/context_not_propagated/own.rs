@@ -104,14 +104,14 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
     let mut body = at.body;
     // The outermost literal on the way of which it is not known when it runs: only a context that
     // it uses itself is at hand in it.
-    let mut apart: Option<ExprId> = None;
-    let mut is_started = false;
+    let mut apart: Option<(ExprId, Runs)> = None;
     loop {
         let literal = function.body(body).literal;
         if literal.is_some_and(|literal| dials_for_transport(function, literal)) {
             return Reach::Away;
         }
-        let uses = |own: &Own| apart.is_none_or(|apart| mentions(function, apart, own));
+        let uses =
+            |own: &Own| apart.as_ref().is_none_or(|(apart, _)| mentions(function, *apart, own));
         if let Some(own) = of_signature(cx, function, literal) {
             let ends = match (own.param, literal) {
                 (Some(index), None) => may_end(cx, index) && !runs_deferred(cx),
@@ -120,7 +120,7 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
             };
             let is_later = apart.is_some();
             // A server ends the context of a request when its handler returns, which waits for no such goroutine.
-            if own.from == From::Holder && is_started {
+            if own.from == From::Holder && matches!(apart, Some((_, Runs::Started))) {
                 return Reach::Away;
             }
             return match ends && uses(&own) {
@@ -131,16 +131,15 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
         let (Some(made), Some(literal)) = (function.body(body).made, literal) else { break };
         match runs(cx, read, made, literal) {
             Runs::Under => {}
-            when @ (Runs::Started | Runs::Apart) => {
-                apart = Some(literal);
-                is_started = matches!(when, Runs::Started);
-            }
+            when @ (Runs::Started | Runs::Apart) => apart = Some((literal, when)),
             Runs::Deferred => return Reach::Away,
         }
         body = made.body;
     }
     match of_receiver(cx, function) {
-        Some(own) if apart.is_none_or(|apart| mentions(function, apart, &own)) => Reach::Own(own),
+        Some(own) if apart.as_ref().is_none_or(|(apart, _)| mentions(function, *apart, &own)) => {
+            Reach::Own(own)
+        }
         None if apart.is_none() => Reach::Caller,
         _ => Reach::Away,
     }

@@ -1,7 +1,8 @@
 //! Contexts that values keep in a field.
 
-use crate::index::{Def, Package, Type};
+use crate::index::{Def, Type};
 use crate::rules::makers::step_around;
+use crate::rules::unended::is_in_variables;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::Function;
@@ -45,27 +46,6 @@ fn is_only_fresh(cx: &FunctionCx<'_>, name: Symbol, location: Location) -> bool 
         }
     }
     stored
-}
-
-/// Whether a composite literal in the initial value of a variable of a package may set a field of this name.
-pub fn is_in_variables(package: &Package, name: Symbol) -> bool {
-    package.specs.iter().any(|spec| {
-        package.may_name(spec.file, spec.decl, name) && {
-            let file = package.tree(spec.file, spec.decl);
-            let is_key = |key: ExprId| {
-                matches!(file.expr(file.unparen(key)).kind, ExprKind::Ident(key) if key == name)
-            };
-            file.descendants(Node::Decl(spec.decl)).any(|node| match node {
-                Node::Expr(expr) => match &file.expr(expr).kind {
-                    ExprKind::CompositeLit { elements, .. } => {
-                        elements.iter().any(|element| element.key.is_some_and(is_key))
-                    }
-                    _ => false,
-                },
-                _ => false,
-            })
-        }
-    })
 }
 
 /// Whether a function stores something in the field; `None` if that may end.

@@ -3,7 +3,6 @@
 
 use crate::catalog::{End, Resource};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Exit, Passing, Start, StepId, Walk};
 use crate::index::{LocalId, LocalKind, QualifiedName};
 use crate::rules::FunctionCx;
 use crate::rules::recurrence::{self, Runs};
@@ -94,22 +93,7 @@ fn registered(scene: &Scene<'_>, call: ExprId, fact: &Resource) -> Option<Findin
 
 /// Whether the function is ever left, as one that goes round for ever is not.
 fn comes_to_its_end(scene: &Scene<'_>) -> bool {
-    scene.graph(None).is_none_or(|graph| graph.finds(Start::Entry, (), &mut Ends))
-}
-
-/// A walk to the end of a function.
-struct Ends;
-
-impl Walk for Ends {
-    type State = ();
-
-    fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
-        Passing::On(())
-    }
-
-    fn exit(&mut self, (): &(), exit: Exit) -> bool {
-        matches!(exit, Exit::Return(_) | Exit::End)
-    }
+    scene.graph(None).is_none_or(|graph| graph.leaves_without(&|_| false))
 }
 
 /// Whether a use of a channel is a receive, or where it is given to the call that registers it.

@@ -8,7 +8,7 @@ use crate::explore::{
     Action, Goroutine, Kind, Misuse, Resource, ResourceKind, Site, Stuck, WaitsFor,
 };
 use crate::program::Program;
-use crate::program::code::{Func, FuncId, Op, Operator, SelectCase};
+use crate::program::code::{Func, FuncId, Op, Operator, SelectCase, Slot};
 use crate::program::library::Intrinsic;
 use crate::rules::find;
 use crate::rules::stuck::judge::{Fault, Verdict};
@@ -580,44 +580,19 @@ impl Story<'_> {
 
     /// Whether the argument of the call at `pc` is what a value, a method or a computation says.
     fn is_of_value(&self, func: &Func, pc: usize) -> bool {
-        let before = |pc: usize| pc.checked_sub(1).and_then(|before| func.code.get(before));
-        let (Op::Load(slot) | Op::LoadCell(slot)) = (match before(pc) {
-            Some(&op) => op,
-            None => return false,
-        }) else {
-            let text = self.slice(func.file, func.spans[pc]);
-            let arg = text.split_once(".Add(").map_or("", |(_, arg)| arg.trim_end_matches(')'));
-            let is_global = matches!(before(pc), Some(Op::Global(_)));
-            let of_other = || {
-                let source = self.source(func.file);
-                source.is_some_and(|source| !ranges_over_counted(source.bytes(), arg.as_bytes()))
-            };
-            return is_global || arg.contains('.') && of_other();
-        };
-        let is_load =
-            |op: Option<&Op>| matches!(op, Some(Op::Load(it) | Op::LoadCell(it)) if *it == slot);
-        // The bound of a loop has as many turns as it says.
-        let bounds = |at: usize| {
-            matches!(
-                func.code[at],
-                Op::Binary(Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge)
-            ) && (is_load(before(at))
-                || is_load(at.checked_sub(2).and_then(|at| func.code.get(at))))
-        };
-        // `n++` is followed.
-        let is_step = |at: usize| {
-            matches!(before(at), Some(Op::Binary(Operator::Add | Operator::Sub)))
-                && matches!(at.checked_sub(2).and_then(|at| func.code.get(at)), Some(Op::Const(_)))
-        };
-        let is_worked_out = |at: usize| match func.code[at] {
-            Op::Store(it) | Op::StoreCell(it) | Op::Declare(it) | Op::DeclareCell(it)
-                if it == slot =>
-            {
-                !matches!(before(at), Some(Op::Const(_) | Op::Len | Op::Zero(_))) && !is_step(at)
+        match func.before(pc, 1) {
+            Some(Op::Load(slot) | Op::LoadCell(slot)) => is_worked_out(func, slot),
+            Some(Op::Global(_)) => true,
+            Some(_) => {
+                let text = self.slice(func.file, func.spans[pc]);
+                let arg = text.split_once(".Add(").map_or("", |(_, arg)| arg.trim_end_matches(')'));
+                let source = || self.source(func.file);
+                arg.contains('.')
+                    && source()
+                        .is_some_and(|source| !ranges_over_counted(source.bytes(), arg.as_bytes()))
             }
-            _ => false,
-        };
-        (0..func.code.len()).any(is_worked_out) && !(0..func.code.len()).any(bounds)
+            None => false,
+        }
     }
 
     /// Whether it rests on how an atomic counter compares that goroutines count up or down: the last of them
@@ -713,6 +688,32 @@ fn is_lonely(stuck: &Stuck, centre: &Goroutine) -> bool {
     receives
         && stuck.goroutines.iter().all(|goroutine| goroutine.number == 0)
         && stuck.witness.iter().all(|step| step.goroutine == 0)
+}
+
+/// Whether a variable is given what is worked out, and bounds no loop: that has as many turns as it says. What
+/// is fixed, a length, and `n++` are followed.
+fn is_worked_out(func: &Func, slot: Slot) -> bool {
+    let is_load =
+        |op: Option<Op>| matches!(op, Some(Op::Load(it) | Op::LoadCell(it)) if it == slot);
+    let bounds = |at: usize| {
+        matches!(
+            func.code[at],
+            Op::Binary(Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge)
+        ) && (is_load(func.before(at, 1)) || is_load(func.before(at, 2)))
+    };
+    let is_given = |at: usize| match func.code[at] {
+        Op::Store(it) | Op::StoreCell(it) | Op::Declare(it) | Op::DeclareCell(it) if it == slot => {
+            match func.before(at, 1) {
+                Some(Op::Const(_) | Op::Len | Op::Zero(_)) => false,
+                Some(Op::Binary(Operator::Add | Operator::Sub)) => {
+                    !matches!(func.before(at, 2), Some(Op::Const(_)))
+                }
+                _ => true,
+            }
+        }
+        _ => false,
+    };
+    (0..func.code.len()).any(is_given) && !(0..func.code.len()).any(bounds)
 }
 
 /// Whether what begins as `len(x.f` is the length of something that a loop in the same text ranges over.
