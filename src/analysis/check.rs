@@ -333,9 +333,8 @@ impl Run<'_> {
         let past = is_edited.then(|| self.explored.of(package.id)).flatten();
         let whole = |&id: &FileId| (id, &*self.forest.parsed(id).0);
         let files = package.files.par_iter().map(whole).collect();
-        let compiled = Timings::exploring(timings, || {
-            guard::run(|| Explorer::new(self.index, package.id, files, versions, past))
-        });
+        let compiled =
+            Timings::exploring(timings, || guard::run(|| Explorer::new(files, versions, past)));
         let explorer = match compiled {
             Ok(explorer) => explorer,
             Err(panic) => {

@@ -117,9 +117,15 @@ pub enum Intrinsic {
     CallsString,
 }
 
+/// The package `sync` for what stands in for it: <https://github.com/sasha-s/go-deadlock>, with its forks,
+/// has types of the same names and methods, which tell of deadlocks besides (deadlock.go of v0.3.9).
+fn as_of_sync(path: &str) -> &str {
+    if path.ends_with("/go-deadlock") { "sync" } else { path }
+}
+
 /// The modelled type `path.name`.
 pub fn lib_type(path: &str, name: &str) -> Option<LibType> {
-    Some(match (path, name) {
+    Some(match (as_of_sync(path), name) {
         ("sync", "Mutex") => LibType::Mutex,
         ("sync", "RWMutex") => LibType::RwMutex,
         ("sync", "WaitGroup") => LibType::WaitGroup,

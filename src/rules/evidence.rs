@@ -18,11 +18,14 @@ mod counts_itself;
 mod drained;
 mod exhausted;
 mod groups;
+mod held_on;
 mod inverted;
 mod leaver;
+mod left_counted;
 mod left_locked;
 mod locks;
 mod miscounted;
+mod never_done;
 mod nilled;
 mod one_ended;
 mod outside;
@@ -36,6 +39,7 @@ mod relocked;
 mod runs;
 mod sibling;
 mod skipped;
+mod stopped_timer;
 mod stream;
 mod ticker;
 mod token;
@@ -58,7 +62,7 @@ use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::one_ended::End;
 use crate::rules::evidence::own_end::Awaited;
 use crate::rules::evidence::traffic::{each_channel, loops_around};
-use crate::rules::recurrence::is_once;
+use crate::rules::recurrence::{self, Runs, is_once};
 use crate::rules::scene::{Scene, counts_where, holds_any, is_beside_tests};
 use crate::rules::{EVERYWHERE, FunctionCx, PackageCx};
 use crate::source::Span;
@@ -141,6 +145,7 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     each_function(package, &[".Stop()"], |scene| drained::check(scene, findings));
     each_function(package, &[" = nil"], |scene| exhausted::check(scene, findings));
     ticker::receives(package, findings);
+    stopped_timer::check(package, findings);
     let groups = Groups::told_of(package);
     skipped::check(&groups, false, findings);
     unstarted::check(&groups, findings);
@@ -162,6 +167,7 @@ pub fn lock_order(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 /// Locks that are not given back on a path.
 pub fn unlock_missing(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["Lock()", "lock()"], |scene| left_locked::check(scene, findings));
+    held_on::check(package, findings);
 }
 
 /// Groups that are counted up and not down.
@@ -169,6 +175,8 @@ pub fn waitgroup_unbalanced(package: &PackageCx<'_>, findings: &mut Vec<Finding>
     each_function(package, &["WaitGroup"], |scene| miscounted::check(scene, findings));
     own_end::check(package, Awaited::Counter, findings);
     counts_itself::check(package, findings);
+    never_done::check(package, findings);
+    left_counted::check(package, findings);
 }
 
 /// Opens the functions of the package in which findings count and whose text holds one of `words`.
@@ -185,11 +193,12 @@ fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(
 }
 
 /// The confidence of a form that looks at more than one function: a program's own goroutines mostly
-/// end with the process.
+/// end with the process, but for those that come again and again.
 fn confidence(scene: &Scene<'_>) -> Confidence {
     let package = scene.cx.index().package(scene.cx.package.package).name;
     let of_tests = || is_beside_tests(&scene.cx) && !stands_beside_copied_test(&scene.cx);
-    match package.as_str() == "main" || of_tests() {
+    let again = || matches!(recurrence::runs(&scene.cx.package, scene.cx.func), Runs::Again(..));
+    match package.as_str() == "main" && !again() || of_tests() {
         true => Confidence::Low,
         false => Confidence::Medium,
     }

@@ -498,6 +498,12 @@ pub fn is_once(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
         || !around.is_kept_for_later(node) && matches!(followed(cx, func, true), Runs::Once)
 }
 
+/// Whether a place in a function is come to again and again.
+pub fn is_again(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
+    repeats(cx, func, &parents_in(cx, func), node).is_some()
+        || matches!(runs(cx, func), Runs::Again(..))
+}
+
 /// What stands around what in a declared function.
 fn parents_in(cx: &PackageCx<'_>, func: FuncId) -> Parents {
     cx.index.file_of(func).parents(Node::Decl(cx.index.func(func).decl))

@@ -17,10 +17,9 @@ use rustc_hash::FxHashMap;
 use crate::catalog::Versions;
 use crate::diagnostic::{Confidence, Finding};
 use crate::explore::{self, Calls, Choices, Exploration, Limits, Root};
-use crate::index::{Index, is_of_word};
+use crate::index::is_of_word;
 use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
-use crate::project::PackageId;
 use crate::rules::evidence::{self, Evidence};
 use crate::rules::scene::Scene;
 use crate::rules::{Check, PackageCx, Rule, spared};
@@ -71,8 +70,6 @@ const fn with(page: &'static str, evidence: Evidence) -> Rule {
 pub struct Explorer<'a> {
     files: Vec<(FileId, &'a File)>,
     program: Program,
-    /// Whether the package is a program: most of its functions end with the process.
-    brief: bool,
     /// What was explored of another text of the package, where that can tell something of this one.
     past: Option<Arc<Past>>,
     quiet: Mutex<FxHashMap<FuncId, Quiet>>,
@@ -96,8 +93,6 @@ struct Quiet {
 impl<'a> Explorer<'a> {
     /// Compiles the functions of a package, of whose files these are the whole trees.
     pub fn new(
-        index: &Index<'_>,
-        package: PackageId,
         files: Vec<(FileId, &'a File)>,
         versions: &dyn Versions,
         past: Option<Arc<Past>>,
@@ -107,9 +102,8 @@ impl<'a> Explorer<'a> {
         // Go 1.22: https://go.dev/blog/loopvar-preview
         let shares_loop_variables = versions.go().is_some_and(|go| (go.major, go.minor) < (1, 22));
         let program = program::compile(&sources, &Known { shares_loop_variables });
-        let brief = index.package(package).name.as_str() == "main";
         let past = past.filter(|past| past.program.speaks_as(&program));
-        Explorer { files, program, brief, past, quiet: Mutex::default() }
+        Explorer { files, program, past, quiet: Mutex::default() }
     }
 
     /// Whether these files may hold a function that an exploration starts from, as far as their names and
@@ -173,13 +167,7 @@ impl<'a> Explorer<'a> {
             OPEN
         };
         let exploration = self.exploration(start, limits);
-        let story = tell::Story {
-            program: &self.program,
-            files: &self.files,
-            root,
-            test,
-            brief: self.brief,
-        };
+        let story = tell::Story { program: &self.program, files: &self.files, root, test };
         let findings = exploration.stuck.iter();
         let findings = findings
             .filter_map(|stuck| {

@@ -99,9 +99,9 @@ pub fn is_in_variables(package: &Package, name: Symbol) -> bool {
     })
 }
 
-/// What is done with a channel or cancel function that is kept in a field.
+/// What is done with a channel or cancel function that is kept in a field or variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Deed {
+pub enum Deed {
     /// It is made, or set to nil.
     Makes,
     /// It is closed.
@@ -110,6 +110,7 @@ enum Deed {
     Ends,
     /// It is received from, compared, or handed to who can only receive.
     Harmless,
+    /// Anything else.
     Unknown,
 }
 
@@ -154,7 +155,7 @@ fn deeds(scene: &Scene<'_>, field: &Selection, location: Location) -> Vec<Deed> 
 }
 
 /// What is done with what an expression reads or sets.
-fn deed(scene: &Scene<'_>, expr: ExprId) -> Deed {
+pub fn deed(scene: &Scene<'_>, expr: ExprId) -> Deed {
     let file = scene.file;
     match scene.parent(Node::Expr(expr)) {
         Some(Node::Expr(around)) => match file.expr(around).kind {

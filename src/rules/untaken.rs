@@ -6,11 +6,11 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::{Callee, Def, Func, FuncId, LocalKind};
+use crate::index::{Callee, Def, Func, FuncId, LocalId, LocalKind};
 use crate::rules::recurrence::{all_calls, is_once, is_same, never_runs};
 use crate::rules::scene::{Scene, declared_at};
 use crate::rules::stuck::only_stays;
-use crate::rules::unended::nobody_ends;
+use crate::rules::unended::{Deed, deed, nobody_ends};
 use crate::rules::{PackageCx, endable};
 use crate::source::{Location, Span};
 use crate::summary::Source;
@@ -33,7 +33,8 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
     // Who stands there does not end anything meanwhile; what was explored knows that.
     let stuck = finding.labels.iter().find(|label| label.role == Role::Stuck);
     let stuck = stuck.map_or(at, |label| label.location);
-    let search = Search { stuck: declared_at(cx, stuck).filter(|_| !explored) };
+    let stuck = declared_at(cx, stuck).map(|func| (func, stuck)).filter(|_| !explored);
+    let search = Search { stuck };
     let untaken = |label: &Label| {
         Scene::at(cx, label.location)
             .is_some_and(|scene| search.is_untaken(&scene, label.location, &label.message))
@@ -71,8 +72,9 @@ fn returns(scene: &Scene<'_>, place: Location) -> bool {
 
 /// A question about ways out.
 struct Search {
-    /// The function whose goroutine stays, as far as it is known: what it does later does not come to pass.
-    stuck: Option<FuncId>,
+    /// The function whose goroutine stays, and where, as far as it is known: what it does later does not come
+    /// to pass.
+    stuck: Option<(FuncId, Location)>,
 }
 
 impl Search {
@@ -126,6 +128,7 @@ impl Search {
                         })
                     })
             }
+            LocalKind::Var if self.comes_too_late(scene, local) => true,
             LocalKind::Var => {
                 let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
                 match read.function.only_definition_of(local).map(|definition| definition.source) {
@@ -151,9 +154,49 @@ impl Search {
             })
     }
 
+    /// Whether all that ends what a variable keeps is done by the goroutine which stays, behind the place
+    /// where it does.
+    fn comes_too_late(&self, scene: &Scene<'_>, local: LocalId) -> bool {
+        let Some((func, stuck)) = self.stuck else { return false };
+        if func != scene.cx.func {
+            return false;
+        }
+        let Some(stays) = innermost(scene, stuck) else { return false };
+        let is_loop = |around: &Node| match *around {
+            Node::Stmt(stmt) => {
+                matches!(scene.file.stmt(stmt).kind, StmtKind::For { .. } | StmtKind::Range { .. })
+            }
+            _ => false,
+        };
+        let in_body = |node: Node| scene.literal_around(node) == scene.literal_around(stays);
+        let is_behind = |node: Node| {
+            let span = scene.span(node);
+            let again = scene.around(stays).filter(is_loop);
+            in_body(node)
+                && span.start >= stuck.span.end
+                && !again.into_iter().any(|around| scene.span(around).contains(span))
+        };
+        let mut ends = false;
+        scene.uses(local).filter(|&usage| !scene.is_target(usage)).all(|usage| {
+            match deed(scene, usage) {
+                Deed::Harmless | Deed::Makes => true,
+                Deed::Closes | Deed::Ends => {
+                    ends = true;
+                    let Some(done) = scene.parent(Node::Expr(usage)) else { return false };
+                    let is_deferred = match done {
+                        Node::Expr(call) => scene.is_deferred(call),
+                        _ => false,
+                    };
+                    is_behind(done) || is_deferred && in_body(done)
+                }
+                Deed::Unknown => false,
+            }
+        }) && ends
+    }
+
     /// Whether a function is that of the goroutine which stays, or called by it alone.
     fn is_of_stuck(&self, cx: &PackageCx<'_>, func: &Func) -> bool {
-        let Some(stuck) = self.stuck else { return false };
+        let Some((stuck, _)) = self.stuck else { return false };
         let only_calls = || {
             let calls = all_calls(cx, func).unwrap_or_default();
             !calls.is_empty()

@@ -33,6 +33,7 @@ mod project;
 mod real;
 mod robustness;
 mod schedules;
+mod shared;
 mod sides;
 mod summary;
 mod supply;

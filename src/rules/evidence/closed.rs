@@ -1,13 +1,14 @@
 //! A channel that is closed by somebody while others may still send on it: the send panics.
 //!
-//! Evidence, one of five: the channel is registered with `signal.Notify`, and not taken back
+//! Evidence, one of seven: the channel is registered with `signal.Notify`, and not taken back
 //! before the close; it was made for one answer and handed away, and its maker closes it although
 //! it may leave before the answer comes; a goroutine of its own, for which the closer does not
 //! wait, sends on it and holds no lock that the closer takes; a callback that a constructor gives
-//! away sends on it, and the closer does not take that back; or it stays among those that others send on
-//! (`element`).
+//! away sends on it, and the closer does not take that back; it stays among those that others send on
+//! (`element`); or a goroutine closes it at its end, as others do, or untold (`ended`).
 
 mod element;
+mod ended;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
@@ -28,7 +29,9 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
                 .or_else(|| answered(groups, group, close))
                 .or_else(|| outlived(groups, group, close))
                 .or_else(|| called_late(groups, group, close))
-                .or_else(|| element::left(groups, group, close));
+                .or_else(|| element::left(groups, group, close))
+                .or_else(|| ended::by_each(groups, close))
+                .or_else(|| ended::by_one(groups, group, close));
             findings.extend(found);
         }
     }

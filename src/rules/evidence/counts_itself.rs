@@ -159,7 +159,7 @@ fn is_started_alone(scenes: &[Scene<'_>], add: &Call) -> bool {
 }
 
 /// The `go` statements that start a function, if nothing else outside of tests names it.
-fn starts_of<'a>(scene: &Scene<'a>) -> Option<Vec<(Scene<'a>, StmtId)>> {
+pub(super) fn starts_of<'a>(scene: &Scene<'a>) -> Option<Vec<(Scene<'a>, StmtId)>> {
     let func = scene.cx.func;
     let mut starts = Vec::new();
     for (user, expr) in scene.cx.package.named_outside_tests(func) {

@@ -185,6 +185,7 @@ fn holder(scene: &Scene<'_>, taken: Taken, lock: ExprId) -> Option<(Object, Expr
         (Object::Field(_), Some(object)) | (object @ Object::Embedded(_), _) => {
             Some((object, scene.file.unparen(lock)))
         }
+        (Object::Global(_), _) => None,
         (object, None) => scene.selector(lock).map(|(base, _)| (object, base)),
     }
 }

@@ -17,7 +17,7 @@ use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::locks::{Locking, object, stands_for};
+use crate::rules::evidence::locks::{Locking, MAX_CALLS, object, stands_for};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
@@ -230,9 +230,7 @@ fn check_lock<'a>(
         PathEnd::Exit(..) if never => true,
         PathEnd::Exit(_, Exit::Return(stmt)) => {
             let end = scene.span(Node::Stmt(stmt)).end;
-            let later = |unlock: &&Operation| {
-                !unlock.deferred && scene.span(Node::Expr(unlock.call)).start > end
-            };
+            let later = |unlock: &&Operation| scene.span(Node::Expr(unlock.call)).start > end;
             releases.iter().any(later)
                 && !is_alone_until(scene, lock, end)
                 && !is_handed_over(scene, lock, path, stmt)
@@ -595,7 +593,7 @@ impl Held<'_, '_> {
             Callee::Func(func) => {
                 let summary = self.scene.cx.summaries().of(*func);
                 if summary.is_some_and(|summary| gives_back(&summary.deeds))
-                    || unlocks_first(&self.scene.cx, *func)
+                    || unlocks_first(&self.scene.cx, *func, MAX_CALLS)
                 {
                     return true;
                 }
@@ -620,9 +618,28 @@ fn gives_back(deeds: &[Deed]) -> bool {
     deeds.iter().any(|deed| does(deed, ["Unlock", "RUnlock"]) && !locks(&deed.place))
 }
 
-/// Whether a way through a function unlocks something before it has locked it, and so what its caller holds.
-fn unlocks_first(cx: &FunctionCx<'_>, func: FuncId) -> bool {
+/// Whether a way through a function unlocks something before it has locked it, and so what its caller holds;
+/// itself, or so many calls further down.
+fn unlocks_first(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> bool {
+    let unlocks = |deed: &Deed| match deed.act {
+        Act::Method(name) => matches!(name.as_str(), "Unlock" | "RUnlock"),
+        _ => false,
+    };
+    let summary = cx.summaries().of(func);
+    if !summary.is_some_and(|summary| summary.deeds.iter().any(unlocks)) {
+        return false;
+    }
     let Some(read) = cx.summaries().read(func) else { return false };
+    let below = || {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let function = &read.function;
+        function.calls().filter(|(at, _)| at.body == BodyId::OWN).any(|(_, call)| {
+            match *function.info.callee(call) {
+                Callee::Func(callee) => callee != func && unlocks_first(cx, callee, depth),
+                _ => false,
+            }
+        })
+    };
     let effects = &read.effects(BodyId::OWN).effects;
     let does = |effect: &Effect, names: [&str; 2]| match effect.act {
         Act::Method(name) => effect.mode == Mode::Now && names.contains(&name.as_str()),
@@ -646,7 +663,7 @@ fn unlocks_first(cx: &FunctionCx<'_>, func: FuncId) -> bool {
             let gives = |step: StepId| only(&unlocks, &locks, step);
             reaches_without(cfg, &gives, &|step| only(&locks, &unlocks, step))
         }
-    })
+    }) || below()
 }
 
 impl Walk for Held<'_, '_> {

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type, TypeDecl};
+use crate::program::library::{LibType, lib_type};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
@@ -37,11 +38,12 @@ impl<'a> Locking<'a> {
     }
 }
 
-/// A lock, or a counter: a field, or what a type embeds.
+/// A lock, or a counter: a field, what a type embeds, or a variable of the package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Object {
     Field(Location),
     Embedded(QualifiedName),
+    Global(ObjectId),
 }
 
 /// Which locks the functions of a package take.
@@ -323,7 +325,20 @@ pub(super) fn object(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     if let Def::Field(selection) = scene.info.resolve(base) {
         return selection.location.map(Object::Field);
     }
-    embeds_lock(scene, base)
+    global_lock(scene, base).or_else(|| embeds_lock(scene, base))
+}
+
+/// The variable of the package that `x` of `x.Lock()` names, if it is a lock itself and always the same.
+fn global_lock(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
+    let Def::Global(global) = *scene.info.resolve(base) else { return None };
+    is_lock(scene.info.type_of(base)).then_some(Object::Global(global))
+}
+
+/// Whether a type is a lock of `sync`, or of a library that has the like.
+pub(super) fn is_lock(ty: &Type) -> bool {
+    let Some(name) = ty.named().map(|named| named.qualified()) else { return false };
+    let known = lib_type(name.path.as_str(), name.name.as_str());
+    matches!(known, Some(LibType::Mutex | LibType::RwMutex))
 }
 
 /// The lock that is embedded in what `x` of `x.Lock()` is, or points to, if the package declares its type.

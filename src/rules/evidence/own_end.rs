@@ -6,8 +6,8 @@
 //! before the call is over. Where a parameter says whether to wait, nothing is known.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, StepId};
-use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind};
+use crate::flow::{Cfg, Step, StepId};
+use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::fields;
 use crate::rules::evidence::{confidence, first_line};
@@ -245,15 +245,20 @@ fn may_be_left_out(scene: &Scene<'_>, node: Node) -> bool {
     cfg.leaves_without(&|step| step == at)
 }
 
-/// Whether a node stands in an arm of a `select`.
+/// Whether a node stands in an arm of a `select` that may hear of an end: a timer tells of none.
 fn is_in_arm(scene: &Scene<'_>, node: Node) -> bool {
     let home = scene.literal_around(node);
-    scene.around(node).any(|around| match around {
-        Node::Stmt(stmt) => {
-            matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_))
-                && scene.literal_around(around) == home
-        }
+    let is_timer = |channel: ExprId| match scene.cx.index().underlying(scene.info.type_of(channel))
+    {
+        Type::Chan(_, element) => element.is_named("time", "Time"),
         _ => false,
+    };
+    scene.around(node).any(|around| {
+        let Node::Stmt(stmt) = around else { return false };
+        let StmtKind::Select(clauses) = &scene.file.stmt(stmt).kind else { return false };
+        let arm = clauses.iter().find(|clause| clause.span.contains(scene.span(node)));
+        let heard = arm.and_then(|arm| Step::Comm(arm.comm?).received_from(scene.file));
+        scene.literal_around(around) == home && !heard.is_some_and(is_timer)
     })
 }
 

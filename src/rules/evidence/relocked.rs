@@ -20,7 +20,9 @@ use crate::rules::evidence::locks::{
     Locking, Locks, Object, Taken, held_at, locked, tells_of_locks,
 };
 use crate::rules::evidence::parent::Parents;
-use crate::rules::evidence::relocked::first::{First, Firsts, Owner, base_of, may_return_before};
+use crate::rules::evidence::relocked::first::{
+    First, Firsts, Owner, base_of, is_defined_once, may_return_before,
+};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -172,8 +174,13 @@ fn held(
     if !locks.takes_itself(caller.cx.func, first.lock.object) {
         return None;
     }
+    let object = first.lock.object;
+    if first.owner == Owner::Package {
+        let all = held_in(caller, locks, literal, call)?;
+        return all.into_iter().find(|taken| taken.object == object);
+    }
     let base = first.owner.given(caller, call)?;
-    held_through(caller, locks, literal, call, first.lock.object, (base, &first.path))
+    held_through(caller, locks, literal, call, object, (base, &first.path))
 }
 
 /// As [`held`], where the function reaches the lock by a field that leads back from what it is called
@@ -197,6 +204,18 @@ fn held_of_parent(
     held_through(caller, locks, literal, call, first.lock.object, (owner, rest))
 }
 
+/// The locks that a caller holds at a call.
+fn held_in(
+    caller: &Scene<'_>,
+    locks: &Locks,
+    literal: Option<ExprId>,
+    call: ExprId,
+) -> Option<Vec<Taken>> {
+    let read = caller.cx.summaries().read(caller.cx.func)?;
+    let cfg = &read.function.body(read.function.body_of(literal)?).cfg;
+    Some(held_at(caller, locks, literal, cfg, cfg.step_of_expr(call)?))
+}
+
 /// The lock that a caller holds at a call and reaches from an expression by such fields.
 fn held_through(
     caller: &Scene<'_>,
@@ -207,12 +226,9 @@ fn held_through(
     (base, path): (ExprId, &str),
 ) -> Option<Taken> {
     let read = caller.cx.summaries().read(caller.cx.func)?;
-    let cfg = &read.function.body(read.function.body_of(literal)?).cfg;
-    let at = cfg.step_of_expr(call)?;
-    let variable = root_variable(caller, base)?;
-    let once = variable.is_none_or(|variable| read.function.definitions_of(variable).count() == 1);
+    let once = is_defined_once(&read.function, root_variable(caller, base)?);
     let wanted = caller.text(base) + path;
-    held_at(caller, locks, literal, cfg, at).into_iter().find(|taken| {
+    held_in(caller, locks, literal, call)?.into_iter().find(|taken| {
         once && taken.object == object
             && base_of(caller, taken).is_some_and(|base| caller.text(base) == wanted)
     })

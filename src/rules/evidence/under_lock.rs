@@ -4,10 +4,13 @@
 //! held on every way to it, by its function or by one that calls it; whoever would end the wait (all
 //! receivers of the channel in their loops, all who send or close before they do, or a goroutine
 //! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
-//! that it calls; or the only receiver does when it learns that it is to leave. Who calls may do so through an
+//! that it calls; or the only receiver does when it learns that it is to leave, or each receiver when it has
+//! left its loop for reasons of its own (`departing`). Who calls may do so through an
 //! interface of the package. Room of a constant size counts as taken where several may call the function that
 //! sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for each
 //! element of `x` suffices.
+
+mod departing;
 
 use rustc_hash::FxHashSet;
 
@@ -142,7 +145,19 @@ fn check_group<'a>(
                     .then(|| Leaving { groups, group, locks, lock: &held.lock }.needs(wait, others))
                     .flatten()
             };
-            let Some(needs) = all_need().map(|all| all[0]).or_else(goes_for_it) else { continue };
+            let departs = || {
+                (wait.act == Act::Send && unbuffered && held.caller.is_none())
+                    .then(|| departing::needs(groups, others, locks, &held.lock))
+                    .flatten()
+            };
+            let needs = all_need().map(|all| all[0]).or_else(goes_for_it);
+            let (needs, when) = match needs {
+                Some(needs) => (needs, BEFORE),
+                None => match departs() {
+                    Some(needs) => (needs, "when it has left its loop"),
+                    None => continue,
+                },
+            };
             let scene = &groups.scenes[wait.scene];
             // Whoever calls the function is looked for in the whole run: asked last.
             if wait.act == Act::Send
@@ -159,7 +174,8 @@ fn check_group<'a>(
                 None => scene,
                 Some((place, _)) => &scenes[place],
             };
-            let mut finding = tell(scene, holder, span, &held.lock, &what, &who, needs);
+            let other = Other { who: &who, when, needs };
+            let mut finding = tell(scene, holder, span, &held.lock, &what, &other);
             if let Some((place, call)) = held.caller {
                 let caller = &scenes[place];
                 let location =
@@ -524,7 +540,8 @@ fn check_counters<'a>(
                 if let Some((who, needs)) = wait.done_after_lock(scenes).or_else(started) {
                     let what = format!("`{}`", scene.text(call));
                     let span = scene.span(node);
-                    findings.push(tell(scene, scene, span, &lock, &what, &who, needs));
+                    let other = Other { who: &who, when: BEFORE, needs };
+                    findings.push(tell(scene, scene, span, &lock, &what, &other));
                     break;
                 }
             }
@@ -563,7 +580,7 @@ fn awaited(scene: &Scene<'_>, call: ExprId) -> Option<Object> {
 fn field(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     match object(scene, base)? {
         Object::Field(at) => Some(Object::Field(at)),
-        Object::Embedded(_) => None,
+        Object::Embedded(_) | Object::Global(_) => None,
     }
 }
 
@@ -699,20 +716,27 @@ fn counts_up(scenes: &[Scene<'_>], func: FuncId, wanted: Object) -> bool {
     })
 }
 
+/// Who would end a wait and takes the lock: when, and where.
+struct Other<'o> {
+    who: &'o str,
+    when: &'o str,
+    needs: Location,
+}
+
+const BEFORE: &str = "before it gets there";
+
 fn tell(
     scene: &Scene<'_>,
     holder: &Scene<'_>,
     span: Span,
     lock: &Taken,
     what: &str,
-    who: &str,
-    needs: Location,
+    &Other { who, when, needs }: &Other<'_>,
 ) -> Finding {
     let name = locked(holder, lock);
     let it = if holder.cx.func == scene.cx.func { "it" } else { "its caller" };
-    let message = format!(
-        "{what} waits while {it} holds `{name}`, and {who} takes `{name}` before it gets there"
-    );
+    let message =
+        format!("{what} waits while {it} holds `{name}`, and {who} takes `{name}` {when}");
     let mut finding = scene.cx.finding(span, "stays here", message);
     finding.confidence = confidence(scene);
     finding.labels.push(Label {

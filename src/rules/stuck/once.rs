@@ -1,23 +1,29 @@
 //! Goroutines that stay, but are started once in the life of the process.
 
 use crate::diagnostic::{Finding, Role};
+use crate::index::FuncId;
 use crate::rules::PackageCx;
-use crate::rules::recurrence::is_once;
+use crate::rules::recurrence::{is_again, is_once};
 use crate::source::{Location, Span};
 use crate::syntax::{File, Node, StmtKind};
 
 /// Whether what was found by exploring are goroutines that stay, started where that is done once, by who
-/// goes on.
+/// goes on; or of a program, where most end with it, and that do not come again and again.
 pub(super) fn is_left_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
-    if !only_stays(finding.rule) {
+    let is_program = cx.index.package(cx.package).name.as_str() == "main";
+    if !is_program && !only_stays(finding.rule) {
         return false;
     }
+    let Some((func, go)) = starter(cx, finding) else { return false };
+    is_program && !is_again(cx, func, go) || only_stays(finding.rule) && is_once(cx, func, go)
+}
+
+/// Where the goroutine is started that stays, unless who starts it stays too.
+fn starter(cx: &PackageCx<'_>, finding: &Finding) -> Option<(FuncId, Node)> {
     let labels = |role: Role| finding.labels.iter().filter(move |label| label.role == role);
-    let Some(started) = labels(Role::Started).next().map(|label| label.location) else {
-        return false;
-    };
+    let started = labels(Role::Started).next()?.location;
     let funcs = &cx.index.package(cx.package).funcs;
-    let starter = funcs.iter().filter(|func| func.file == started.file).find_map(|func| {
+    funcs.iter().filter(|func| func.file == started.file).find_map(|func| {
         let file: &File = cx.index.file_of(func.id);
         let within = |label: Location, span: Span| {
             let Location { file, span: label } = label;
@@ -46,8 +52,7 @@ pub(super) fn is_left_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         }
         let go = starts.iter().rev().find(|(_, start)| within(started, *start))?;
         Some((func.id, go.0))
-    });
-    starter.is_some_and(|(func, go)| is_once(cx, func, go))
+    })
 }
 
 /// Whether what a rule tells of does no more than stay, as long as it is one.

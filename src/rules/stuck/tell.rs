@@ -28,8 +28,6 @@ pub(super) struct Story<'a> {
     pub root: FuncId,
     /// Whether the root belongs to a test.
     pub test: bool,
-    /// Whether the package is a program, most of whose functions end with the process.
-    pub brief: bool,
 }
 
 impl Story<'_> {
@@ -292,15 +290,12 @@ impl Story<'_> {
     fn confidence(&self, stuck: &Stuck, centre: &Goroutine) -> Confidence {
         let counts = !matches!(centre.waits_for, WaitsFor::Lock | WaitsFor::RLock);
         let miscounted = stuck.doubts.shrunk && counts;
-        let at_root = |goroutine: &Goroutine| goroutine.number == 0;
-        let brief = self.brief && !stuck.goroutines.iter().any(at_root);
         let chosen = stuck.witness.iter().any(|step| step.action.is_choice());
         let doubtful = stuck.doubts.failed_test
             || stuck.doubts.unlikely
             // A test sleeps for as long as it takes.
             || self.test && stuck.doubts.overslept
             || miscounted
-            || brief
             || self.asks_twice(stuck)
             || self.asks_own_count(stuck)
             || self.asks_who_is_last(stuck)

@@ -1,7 +1,7 @@
 //! Timers that nobody has a name for: `time.Tick`, and what a `select` in a loop waits on.
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, Type};
 use crate::rules::FunctionCx;
 use crate::rules::held::Held;
@@ -30,7 +30,7 @@ fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) ->
     let again = cfg.reaches(held.at.step, held.at.step);
     let leaves = cfg.finds(Start::After(held.at.step), (), &mut Leave { function, held });
     let once = || matches!(recurrence::runs(&cx.package, cx.func), Runs::Once);
-    if !(again || leaves && !once()) {
+    if !again && (!leaves || once() || goes_on(function, held)) {
         return None;
     }
     let call = function.text(held.call);
@@ -52,6 +52,25 @@ fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) ->
         false => "`time.NewTicker`, and `defer` its `Stop`".to_owned(),
     };
     Some(finding)
+}
+
+/// Whether a literal of the function that has no end, as a goroutine that it leaves, receives from the ticker.
+fn goes_on(function: &Function<'_>, held: &Held<'_>) -> bool {
+    let file = function.file;
+    let Some(name) = &held.name else { return false };
+    let receives = |step: Step| match step {
+        Step::Next(stmt) => match file.stmt(stmt).kind {
+            StmtKind::Range { subject, .. } => Some(subject),
+            _ => None,
+        },
+        step => step.received_from(file),
+    };
+    let mut others = function.bodies().filter(|&body| body != held.at.body);
+    others.any(|body| {
+        let cfg = &function.body(body).cfg;
+        let mut received = cfg.steps().filter_map(|step| receives(cfg.step(step)));
+        cfg.exits().next().is_none() && received.any(|channel| function.text(channel) == *name)
+    })
 }
 
 /// `case <-time.After(d)` in a loop, when another case is taken.

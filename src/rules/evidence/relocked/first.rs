@@ -6,7 +6,9 @@ use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::conditions::locals_in;
 use crate::rules::evidence::left_locked::{reaches_without, root_variable};
-use crate::rules::evidence::locks::{Locks, Taken, fields, gives_back, may_give_back};
+use crate::rules::evidence::locks::{
+    Locks, Object, Taken, fields, gives_back, is_lock, may_give_back,
+};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::summary::{BodyId, Function, Source};
@@ -15,9 +17,12 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 /// How many calls lie at most between a function and the one that locks.
 const MAX_CALLS: u32 = 3;
 
-/// What a function is given the owner of a lock as.
+/// What has a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
+    /// The package has it, in a variable.
+    Package,
+    /// The function is given it, as its receiver or a parameter.
     Receiver,
     Param(u32),
 }
@@ -26,6 +31,7 @@ impl Owner {
     /// What a call gives.
     pub fn given(self, scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
         match self {
+            Owner::Package => None,
             Owner::Receiver => scene.method_call(call).map(|(base, _)| base),
             Owner::Param(place) => {
                 let arg = scene.file.unparen(*scene.args(call).get(place as usize)?);
@@ -110,10 +116,13 @@ impl<'p, 'a> Firsts<'p, 'a> {
         all.iter().filter(|taken| taken.literal.is_none()).find_map(|taken| {
             let base = base_of(scene, taken)?;
             let step = cfg.step_of_expr(taken.call)?;
-            let variable = root_variable(scene, base)??;
-            let owner = Owner::of(scene, variable)?;
-            let once = read.function.definitions_of(variable).count() == 1;
-            if !once
+            let variable = root_variable(scene, base)?;
+            let owner = match (variable, taken.object) {
+                (Some(variable), _) => Owner::of(scene, variable)?,
+                (None, Object::Global(_)) => Owner::Package,
+                _ => return None,
+            };
+            if !is_defined_once(&read.function, variable)
                 || gives_back_before(scene, cfg, taken, step)
                 || self.calls_giver(scene, cfg, taken, step)
             {
@@ -150,12 +159,15 @@ impl<'p, 'a> Firsts<'p, 'a> {
                 return None;
             }
             let first = self.within(callee, depth)?;
-            let given = first.owner.given(scene, call)?;
-            let variable = root_variable(scene, given)??;
-            let owner = Owner::of(scene, variable)?;
+            let given = first.owner.given(scene, call);
+            let variable = given.and_then(|given| root_variable(scene, given)?);
+            let owner = match variable {
+                Some(variable) => Owner::of(scene, variable)?,
+                None if first.owner == Owner::Package => Owner::Package,
+                None => return None,
+            };
             let step = cfg.step_of_expr(call)?;
-            let once = read.function.definitions_of(variable).count() == 1;
-            if !once
+            if !is_defined_once(&read.function, variable)
                 || !first.asked.parameters.is_empty()
                 || may_give_back(scene, first.lock.object)
                 || self.locks.given_before(scene, cfg, first.lock.object, step)
@@ -164,7 +176,7 @@ impl<'p, 'a> Firsts<'p, 'a> {
             }
             let mut asked = decided_before(scene, &read.function, cfg, step, variable)?;
             asked.results.extend(first.asked.results);
-            let path = fields(scene, given) + &first.path;
+            let path = given.map_or_else(String::new, |given| fields(scene, given)) + &first.path;
             let mut calls = vec![(scene.cx.func, call, callee)];
             calls.extend(first.calls);
             Some(First { owner, path, asked, calls, ..first })
@@ -172,11 +184,15 @@ impl<'p, 'a> Firsts<'p, 'a> {
     }
 }
 
+/// Whether a variable has one value all along; that a lock is reached through none is as good.
+pub(super) fn is_defined_once(function: &Function<'_>, variable: Option<LocalId>) -> bool {
+    variable.is_none_or(|variable| function.definitions_of(variable).count() == 1)
+}
+
 /// What is locked, if it is a lock of `sync`.
 pub(super) fn base_of(scene: &Scene<'_>, taken: &Taken) -> Option<ExprId> {
     let (base, _) = scene.method_call(taken.call)?;
-    let ty = scene.info.type_of(base).strip_pointer();
-    let direct = ty.is_named("sync", "Mutex") || ty.is_named("sync", "RWMutex");
+    let direct = is_lock(scene.info.type_of(base).strip_pointer());
     let promoted = || {
         let callee = scene.info.callee(taken.call).qualified(scene.cx.index());
         callee.is_some_and(|name| name.path.as_str() == "sync")
@@ -192,7 +208,7 @@ fn decided_before<'a>(
     function: &Function<'a>,
     cfg: &Cfg,
     lock: StepId,
-    receiver: LocalId,
+    receiver: Option<LocalId>,
 ) -> Option<Asked> {
     let mut walk = Without { scene, function, lock, receiver, asked: Vec::new(), left: Vec::new() };
     while cfg.finds(Start::Entry, (), &mut walk) {
@@ -218,7 +234,8 @@ struct Without<'w, 'a> {
     scene: &'w Scene<'a>,
     function: &'w Function<'a>,
     lock: StepId,
-    receiver: LocalId,
+    /// What has the lock, where the function is given it.
+    receiver: Option<LocalId>,
     asked: Vec<u32>,
     /// The answers that do not lead to the lock, where others do.
     left: Vec<(ExprId, bool)>,
@@ -243,7 +260,8 @@ impl Walk for Without<'_, '_> {
             Node::Expr(expr) => matches!(self.function.info.resolve(expr), Def::Nil),
             _ => false,
         });
-        let own = locals_in(self.function, Node::Expr(asked)) == [self.receiver];
+        let variables = locals_in(self.function, Node::Expr(asked));
+        let own = self.receiver.is_some_and(|receiver| variables == [receiver]);
         let plain = file.descendants(Node::Expr(asked)).count() == 3;
         (!(compares && own && plain)).then_some(())
     }
@@ -316,14 +334,14 @@ fn is_result(scene: &Scene<'_>, function: &Function<'_>, variable: LocalId) -> b
 
 /// The parameter that a condition compares with a constant, or with nil, where the function returns at
 /// once if that is so, and without a look at its receiver.
-fn ends_at_once(scene: &Scene<'_>, asked: ExprId, receiver: LocalId) -> Option<u32> {
+fn ends_at_once(scene: &Scene<'_>, asked: ExprId, receiver: Option<LocalId>) -> Option<u32> {
     let ExprKind::Binary { left, right, .. } = scene.file.expr(scene.file.unparen(asked)).kind
     else {
         return None;
     };
     let parameter = |expr: ExprId| match Owner::of(scene, scene.local(expr)?)? {
         Owner::Param(place) => Some(place),
-        Owner::Receiver => None,
+        Owner::Receiver | Owner::Package => None,
     };
     let parameter = match (parameter(left), parameter(right)) {
         (Some(place), None) if is_fixed(scene, right) => place,
@@ -334,7 +352,8 @@ fn ends_at_once(scene: &Scene<'_>, asked: ExprId, receiver: LocalId) -> Option<u
     let StmtKind::Block(body) = &scene.file.stmt(then).kind else { return None };
     let [only] = body[..] else { return None };
     let returns = matches!(scene.file.stmt(only).kind, StmtKind::Return(_));
-    (returns && !scene.mentions(Node::Stmt(only), receiver)).then_some(parameter)
+    let mentions = receiver.is_some_and(|receiver| scene.mentions(Node::Stmt(only), receiver));
+    (returns && !mentions).then_some(parameter)
 }
 
 /// Whether an expression is a constant, or nil.

@@ -1,0 +1,119 @@
+//! A `WaitGroup` that a type keeps, counted up and waited for, and that nobody counts down.
+//!
+//! Evidence: the field is not exported, it is no pointer, and all that the package ever does with it is to call
+//! `Add` with a positive constant, and `Wait`. Whoever waits after the first `Add` waits for ever.
+
+use rustc_hash::FxHashSet;
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::index::{Constant, Def, Selection};
+use crate::rules::PackageCx;
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::scene::{Scene, counts_where, outside_tests};
+use crate::rules::unended::is_in_variables;
+use crate::source::Location;
+use crate::syntax::{ExprId, ExprKind, Node};
+
+/// Reports the groups of the package that are never counted down.
+pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    if !counts_where(package, &[".Wait()"]) || outside_tests(package, &[".Add("]).next().is_none() {
+        return;
+    }
+    let mut seen: FxHashSet<Location> = FxHashSet::default();
+    for scene in outside_tests(package, &[".Wait()"]).filter_map(Scene::new) {
+        for &node in scene.nodes.iter() {
+            let Some((field, location)) = awaited(&scene, node) else { continue };
+            if seen.insert(location)
+                && let Some(added) = only_added(package, field, location)
+            {
+                findings.push(tell(&scene, node, added));
+            }
+        }
+    }
+}
+
+/// The field of the package that a call of `Wait` waits for, and where that is declared.
+fn awaited<'s>(scene: &'s Scene<'_>, node: Node) -> Option<(&'s Selection, Location)> {
+    let Node::Expr(call) = node else { return None };
+    let (base, name) = scene.method_call(call)?;
+    let is_group = scene.info.type_of(base).is_named("sync", "WaitGroup");
+    let Def::Field(field) = scene.info.resolve(scene.file.unparen(base)) else { return None };
+    let waits = name.name.as_str() == "Wait" && is_group && !field.name.is_exported();
+    field.location.filter(|_| waits).map(|location| (&**field, location))
+}
+
+/// Where a field is counted up, if nothing else is done with it but to wait.
+fn only_added(package: &PackageCx<'_>, field: &Selection, location: Location) -> Option<Location> {
+    let of_package = package.index.package(package.package);
+    if of_package.file(location.file).is_none() || is_in_variables(of_package, field.name) {
+        return None;
+    }
+    let mut added = None;
+    for scene in outside_tests(package, &[field.name.as_str()]).filter_map(Scene::new) {
+        for &node in scene.nodes.iter() {
+            let Node::Expr(expr) = node else { continue };
+            if is_key(&scene, expr, field) {
+                return None;
+            }
+            let ExprKind::Selector { name, .. } = scene.file.expr(expr).kind else { continue };
+            match scene.info.resolve(expr) {
+                Def::Field(selection) if selection.location != Some(location) => continue,
+                Def::Field(_) | Def::Unknown if name.name == field.name => {}
+                _ => continue,
+            }
+            if counted(&scene, expr)? {
+                added = added.or(Some(scene.cx.location(scene.span(node))));
+            }
+        }
+    }
+    added
+}
+
+/// Whether a literal of a struct sets a field of this name.
+fn is_key(scene: &Scene<'_>, expr: ExprId, field: &Selection) -> bool {
+    let ExprKind::CompositeLit { elements, .. } = &scene.file.expr(expr).kind else { return false };
+    elements.iter().any(|element| match element.key.map(|key| &scene.file.expr(key).kind) {
+        Some(ExprKind::Ident(key)) => *key == field.name,
+        _ => false,
+    })
+}
+
+/// Whether a group is counted up where it is named, by a constant, or waited for; `None` if anything else is
+/// done with it.
+fn counted(scene: &Scene<'_>, group: ExprId) -> Option<bool> {
+    let Node::Expr(selector) = scene.parent(Node::Expr(group))? else { return None };
+    let Node::Expr(call) = scene.parent(Node::Expr(selector))? else { return None };
+    let (base, name) = scene.method_call(call)?;
+    if scene.file.unparen(base) != group {
+        return None;
+    }
+    match (name.name.as_str(), scene.args(call)) {
+        ("Wait", []) => Some(false),
+        ("Add", &[delta]) => match scene.info.constant(delta) {
+            Some(Constant::Int(delta)) if *delta > 0 => Some(true),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn tell(scene: &Scene<'_>, wait: Node, added: Location) -> Finding {
+    let name = match wait {
+        Node::Expr(call) => scene.method_call(call).map(|(base, _)| scene.text(base)),
+        _ => None,
+    };
+    let name = name.unwrap_or_default();
+    let message =
+        format!("`{name}` never gets to zero: it is counted up, and nobody ever counts it down");
+    let span = first_line(scene, scene.span(wait));
+    let mut finding = scene.cx.finding(span, "never returns", message);
+    finding.confidence = confidence(scene);
+    finding.labels.push(Label {
+        location: added,
+        role: Role::Context,
+        message: "counted up here".to_owned(),
+    });
+    finding.why = format!("no function of the package calls `Done` on `{name}`");
+    finding.help = "`defer ...Done()` as the first statement of what was counted".to_owned();
+    finding
+}
