@@ -5,6 +5,7 @@
 //! counts as the end of the matter, since it may have handed the cancel function on.
 
 mod held;
+mod kept;
 mod nothing;
 mod part;
 mod stream;
@@ -131,6 +132,10 @@ fn check_made(
             return Some(finding);
         }
         Def::Local(local) => *local,
+        Def::Field(field) => {
+            let is_lost = !is_covered(cx, read, made) && kept::is_lost(cx, read, made, field);
+            return is_lost.then(|| kept::tell(cx, function, made));
+        }
         _ => return None,
     };
     if !matches!(function.info.local(local).kind, LocalKind::Var | LocalKind::LoopVar)

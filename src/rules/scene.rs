@@ -237,6 +237,14 @@ impl<'a> Scene<'a> {
         Scene::of(cx, declared_at(cx, place)?)
     }
 
+    /// Where the field is declared that an expression selects.
+    pub fn field(&self, expr: ExprId) -> Option<Location> {
+        match self.info.resolve(self.file.unparen(expr)) {
+            Def::Field(selection) => selection.location,
+            _ => None,
+        }
+    }
+
     /// A function of any package.
     pub fn of(cx: &PackageCx<'a>, func: FuncId) -> Option<Scene<'a>> {
         let package = PackageCx { package: func.package, ..*cx };

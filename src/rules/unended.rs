@@ -49,6 +49,25 @@ pub fn nobody_ends(
     field: &Selection,
     closes_in_vain: &dyn Fn(&PackageCx<'_>, &Func) -> bool,
 ) -> bool {
+    all_do(cx, field, &|cx, func, deeds| {
+        let closes = deeds.contains(&Deed::Closes);
+        let ends = deeds.contains(&Deed::Ends);
+        !ends && (!closes || closes_in_vain(cx, func)) || is_called_by_nobody(cx, func.id)
+    })
+}
+
+/// Whether the run makes what it keeps in a field, and nobody has written what would end it.
+pub fn is_never_ended(cx: &PackageCx<'_>, field: &Selection) -> bool {
+    all_do(cx, field, &|_, _, deeds| !deeds.contains(&Deed::Closes) && !deeds.contains(&Deed::Ends))
+}
+
+/// Whether the run makes what it keeps in a field, and all who name that do what is `harmless`, and nothing
+/// that is not known.
+fn all_do(
+    cx: &PackageCx<'_>,
+    field: &Selection,
+    harmless: &dyn Fn(&PackageCx<'_>, &Func, &[Deed]) -> bool,
+) -> bool {
     let Some(location) = field.location else { return false };
     let mut made = false;
     // Only the package that declares it can name what is not exported.
@@ -69,11 +88,7 @@ pub fn nobody_ends(
             let Some(scene) = Scene::of(&cx, func.id) else { return false };
             let deeds = deeds(&scene, field, location);
             made |= deeds.contains(&Deed::Makes);
-            let closes = deeds.contains(&Deed::Closes);
-            let ends = deeds.contains(&Deed::Ends);
-            !deeds.contains(&Deed::Unknown)
-                && (!ends && (!closes || closes_in_vain(&cx, func))
-                    || is_called_by_nobody(&cx, func.id))
+            !deeds.contains(&Deed::Unknown) && harmless(&cx, func, &deeds)
         })
     }) && made
 }

@@ -128,7 +128,11 @@ impl Search {
                         })
                     })
             }
-            LocalKind::Var if self.comes_too_late(scene, local) => true,
+            LocalKind::Var
+                if self.comes_too_late(scene, local) || self.is_for_stuck(scene, local) =>
+            {
+                true
+            }
             LocalKind::Var => {
                 let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
                 match read.function.only_definition_of(local).map(|definition| definition.source) {
@@ -192,6 +196,46 @@ impl Search {
                 Deed::Unknown => false,
             }
         }) && ends
+    }
+
+    /// Whether what a variable keeps is given to nobody but the goroutine which stays, and that ends it only
+    /// when it does not come to that place any more.
+    fn is_for_stuck(&self, scene: &Scene<'_>, local: LocalId) -> bool {
+        let Some((func, stuck)) = self.stuck else { return false };
+        let mut given = None;
+        for usage in scene.uses(local).filter(|&usage| !scene.is_target(usage)) {
+            match (deed(scene, usage), scene.given_to(usage)) {
+                (Deed::Harmless, _) => {}
+                (_, Some(call)) if given.is_none() => {
+                    let place = scene.args(call).iter().position(|&arg| arg == usage);
+                    given = Some((call, place));
+                }
+                _ => return false,
+            }
+        }
+        let Some((call, Some(place))) = given else { return false };
+        if !matches!(scene.info.callee(call), Callee::Func(callee) if *callee == func) {
+            return false;
+        }
+        let Some(stays) = Scene::of(&scene.cx.package, func) else { return false };
+        let Some(node) = innermost(&stays, stuck) else { return false };
+        let literal = stays.literal_around(node);
+        let Some(cfg) = stays.graph(literal) else { return false };
+        let Some(at) = stays.step_of(&cfg, node) else { return false };
+        let locals = (0..stays.info.locals().len() as u32).map(LocalId);
+        let params = locals.filter(|&local| {
+            let declared = stays.info.local(local);
+            declared.owner.is_none() && declared.kind == LocalKind::Param(place as u32)
+        });
+        params.into_iter().all(|param| {
+            stays.uses(param).all(|usage| {
+                let done = stays.parent(Node::Expr(usage));
+                let step = done.and_then(|done| stays.step_of(&cfg, done));
+                matches!(deed(&stays, usage), Deed::Ends | Deed::Closes)
+                    && stays.literal_around(Node::Expr(usage)) == literal
+                    && step.is_some_and(|step| !cfg.reaches(step, at))
+            })
+        })
     }
 
     /// Whether a function is that of the goroutine which stays, or called by it alone.

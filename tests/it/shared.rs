@@ -152,6 +152,9 @@ fn a_channel_that_each_goroutine_closes() {
         )
     };
     check(&source("\t\tgo read(c, s.lines)\n"), &["m.go:28 close-misuse medium"]);
+    let on_error = source("\t\tgo read(c, s.lines)\n")
+        .replace("\tclose(lines)\n", "\tif len(line) > 0 {\n\t\tclose(lines)\n\t}\n");
+    check(&on_error, &[]);
     let own = "\t\tlines := make(chan byte)\n\t\tgo read(c, lines)\n\t\tgo print(lines)\n";
     check(&source(own), &[]);
 }
@@ -258,4 +261,63 @@ fn a_ticker_for_a_goroutine_that_goes_on() {
     tells(&[old, ("m.go", &source("\t\t\t\tsync()\n"))], &[]);
     let leaves = source("\t\t\t\tif sync() {\n\t\t\t\t\treturn\n\t\t\t\t}\n");
     tells(&[old, ("m.go", &leaves)], &["m.go:6 timer-not-stopped high"]);
+}
+
+#[test]
+fn a_channel_that_is_closed_after_the_question() {
+    let source = |send: &str, close: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"errors\"\n\t\"sync\"\n\t\"sync/atomic\"\n)\n\ntype Queue struct {{\n\
+             \tmu     sync.RWMutex\n\tclosed atomic.Bool\n\titems  chan int\n}}\n\n\
+             func New(use func(int)) *Queue {{\n\tq := &Queue{{items: make(chan int, 8)}}\n\tgo q.run(use)\n\
+             \treturn q\n}}\n\nfunc (q *Queue) run(use func(int)) {{\n\tfor item := range q.items {{\n\
+             \t\tuse(item)\n\t}}\n}}\n\nfunc (q *Queue) Put(item int) error {{\n{send}\tif q.closed.Load() {{\n\
+             \t\treturn errors.New(\"closed\")\n\t}}\n\tq.items <- item\n\treturn nil\n}}\n\n\
+             func (q *Queue) Close() {{\n{close}\tif q.closed.Swap(true) {{\n\t\treturn\n\t}}\n\tclose(q.items)\n}}\n"
+        )
+    };
+    check(&source("", ""), &["m.go:39 close-misuse medium"]);
+    let locked = source(
+        "\tq.mu.RLock()\n\tdefer q.mu.RUnlock()\n",
+        "\tq.mu.Lock()\n\tdefer q.mu.Unlock()\n",
+    );
+    check(&locked, &[]);
+}
+
+#[test]
+fn a_cancel_function_that_is_kept_for_nobody() {
+    let source = |stop: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\ntype Watcher struct {{\n\tcancel context.CancelFunc\n}}\n\n\
+             func New(ctx context.Context, events <-chan int) *Watcher {{\n\tw := &Watcher{{}}\n\
+             \tctx, w.cancel = context.WithCancel(ctx)\n\tgo w.watch(ctx, events)\n\treturn w\n}}\n\n\
+             func (w *Watcher) watch(ctx context.Context, events <-chan int) {{\n\tfor {{\n\t\tselect {{\n\
+             \t\tcase <-ctx.Done():\n\t\t\treturn\n\t\tcase event := <-events:\n\t\t\tprintln(event)\n\
+             \t\t}}\n\t}}\n}}\n\nfunc (w *Watcher) Stop() {{\n{stop}}}\n"
+        )
+    };
+    check(&source(""), &["m.go:11 cancel-not-called medium"]);
+    check(&source("\tw.cancel()\n"), &[]);
+    // Somebody else has it.
+    check(
+        &source("\tafter(w.cancel)\n")
+            .replace("func (w *Watcher) Stop", "func after(func()) {}\n\nfunc (w *Watcher) Stop"),
+        &[],
+    );
+}
+
+#[test]
+fn a_server_that_serves_under_the_lock_of_who_ends_it() {
+    let source = |unlock: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"sync\"\n)\n\ntype Debug struct {{\n\
+             \tmu     sync.Mutex\n\tserver http.Server\n}}\n\nfunc (d *Debug) Run() {{\n\td.mu.Lock()\n\
+             {unlock}\tprintln(d.server.ListenAndServe())\n}}\n\n\
+             func (d *Debug) Shutdown(ctx context.Context) error {{\n\td.mu.Lock()\n\tdefer d.mu.Unlock()\n\
+             \treturn d.server.Shutdown(ctx)\n}}\n"
+        )
+    };
+    let told = ["m.go:17 lock-held-while-blocked medium"];
+    check(&source("\tdefer d.mu.Unlock()\n"), &told);
+    check(&source("\tprintln()\n\td.mu.Unlock()\n"), &[]);
 }

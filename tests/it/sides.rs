@@ -3289,3 +3289,23 @@ fn signals_of_who_never_leaves() {
     check(&[("m.go", &source("\tfor {\n\t\tprintln(<-stop)\n\t}\n"))], &[]);
     check(&[("m.go", &source("\tdefer signal.Reset(os.Interrupt)\n\t<-stop\n"))], &[]);
 }
+
+/// A command in a pod goes on until it has ended, or the context that the later form takes has.
+#[test]
+fn a_command_in_a_pod() {
+    let source = |stream: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"net/http\"\n\t\"net/url\"\n\n\t\"k8s.io/client-go/rest\"\n\
+             \t\"k8s.io/client-go/tools/remotecommand\"\n)\n\n\
+             func Serve(_ http.ResponseWriter, r *http.Request, config *rest.Config, to *url.URL) error {{\n\
+             \texecutor, err := remotecommand.NewSPDYExecutor(config, \"POST\", to)\n\
+             \tif err != nil {{\n\t\treturn err\n\t}}\n\treturn executor.{stream}\n}}\n"
+        )
+    };
+    let require =
+        ("go.mod", "module example.com/m\n\ngo 1.20\n\nrequire k8s.io/client-go v0.26.0\n");
+    let plain = source("Stream(remotecommand.StreamOptions{})");
+    check(&[require, ("m.go", &plain)], &["m.go:16 context-not-propagated high"]);
+    let with = source("StreamWithContext(r.Context(), remotecommand.StreamOptions{})");
+    check(&[require, ("m.go", &with)], &[]);
+}

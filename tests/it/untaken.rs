@@ -147,3 +147,22 @@ fn a_way_out_that_the_stuck_goroutine_opens_itself() {
     told("", "low");
     told("\nfunc (s *session) Stop() { s.leave() }\n", "medium");
 }
+
+/// The reader is the only one who tells of an error, and it does not come back to its send then.
+#[test]
+fn a_way_out_that_only_the_sender_opens() {
+    let source = |after: &str| {
+        format!(
+            "package m\n\nimport \"io\"\n\nfunc Serve(r io.Reader, use func(byte)) {{\n\
+             \tbytes := make(chan byte)\n\terrs := make(chan error, 1)\n\tgo read(r, bytes, errs)\n\
+             \tfor {{\n\t\tselect {{\n\t\tcase b := <-bytes:\n\t\t\tuse(b)\n\t\tcase <-errs:\n\t\t\treturn\n\
+             \t\t}}\n\t}}\n}}\n\nfunc read(r io.Reader, bytes chan<- byte, errs chan<- error) {{\n\
+             \tfor {{\n\t\tb := make([]byte, 1)\n\t\tif _, err := r.Read(b); err != nil {{\n\
+             \t\t\terrs <- err\n\t\t\t{after}\n\t\t}}\n\t\tbytes <- b[0]\n\t}}\n}}\n"
+        )
+    };
+    let told = "m.go:6 send-without-receiver";
+    check(&[("m.go", &source("return"))], &[&format!("{told} low")]);
+    let again = [&format!("{told} medium"), "m.go:23 send-without-receiver medium"];
+    check(&[("m.go", &source("b[0] = 0"))], &again);
+}

@@ -5,7 +5,7 @@
 //! the goroutine is started; another function calls `Stop` on that field, and none of the package calls `Reset`.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Def, LocalKind};
+use crate::index::LocalKind;
 use crate::rules::PackageCx;
 use crate::rules::evidence::counts_itself::starts_of;
 use crate::rules::evidence::{confidence, first_line};
@@ -50,11 +50,11 @@ fn awaited(scene: &Scene<'_>, node: Node) -> Option<(ExprId, Location)> {
     match scene.literal_around(node) {
         Some(literal) => {
             scene.go_around(literal)?;
-            Some((base, field(scene, base)?))
+            Some((base, scene.field(base)?))
         }
         None => {
             let starts = starts_of(scene)?;
-            let own = field(scene, base);
+            let own = scene.field(base);
             let given = || {
                 let LocalKind::Param(place) = scene.info.local(scene.local(base)?).kind else {
                     return None;
@@ -62,18 +62,10 @@ fn awaited(scene: &Scene<'_>, node: Node) -> Option<(ExprId, Location)> {
                 let (starter, start) = starts.first()?;
                 let StmtKind::Go(call) = starter.file.stmt(*start).kind else { return None };
                 let args = starter.args(starter.file.unparen(call));
-                field(starter, *args.get(place as usize)?)
+                starter.field(*args.get(place as usize)?)
             };
             Some((base, own.or_else(given)?))
         }
-    }
-}
-
-/// The field that an expression selects.
-fn field(scene: &Scene<'_>, expr: ExprId) -> Option<Location> {
-    match scene.info.resolve(scene.file.unparen(expr)) {
-        Def::Field(selection) => selection.location,
-        _ => None,
     }
 }
 
@@ -88,7 +80,7 @@ fn stopped(
         for &node in scene.nodes.iter() {
             let Node::Expr(call) = node else { continue };
             let Some((base, name)) = scene.method_call(call) else { continue };
-            if field(&scene, base) != Some(wanted) {
+            if scene.field(base) != Some(wanted) {
                 continue;
             }
             match name.name.as_str() {

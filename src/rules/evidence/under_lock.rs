@@ -5,12 +5,14 @@
 //! receivers of the channel in their loops, all who send or close before they do, or a goroutine
 //! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
 //! that it calls; or the only receiver does when it learns that it is to leave, or each receiver when it has
-//! left its loop for reasons of its own (`departing`). Who calls may do so through an
+//! left its loop for reasons of its own (`departing`). Or a server serves under the lock that all who end it take
+//! before (`served`). Who calls may do so through an
 //! interface of the package. Room of a constant size counts as taken where several may call the function that
 //! sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for each
 //! element of `x` suffices.
 
 mod departing;
+mod served;
 
 use rustc_hash::FxHashSet;
 
@@ -47,6 +49,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         check_group(&groups, group, &scenes, &locks, findings);
     }
     check_counters(package, &scenes, &locks, findings);
+    served::check(package, &scenes, &locks, findings);
 }
 
 /// A lock that is held at a wait, and who holds it if that is a caller of the function that waits.

@@ -6,7 +6,7 @@
 //! or only some elements are closed, so that all goes on.
 
 use crate::diagnostic::{Finding, Role};
-use crate::index::{Builtin, Callee, Def, FuncId, LocalId};
+use crate::index::{Builtin, Callee, FuncId, LocalId};
 use crate::rules::FunctionCx;
 use crate::rules::evidence::closed::{finding, label, may_recover};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
@@ -35,17 +35,9 @@ impl Element {
             };
             let mut bound = [key, value].into_iter().flatten();
             bound.find(|&bound| scene.local(bound) == Some(variable))?;
-            let collection = field(scene, subject)?;
+            let collection = scene.field(subject)?;
             Some(Element { variable, range, collection, path: fields(scene, op.channel) })
         })
-    }
-}
-
-/// The field that an expression selects.
-fn field(scene: &Scene<'_>, expr: ExprId) -> Option<Location> {
-    match scene.info.resolve(scene.file.unparen(expr)) {
-        Def::Field(selection) => selection.location,
-        _ => None,
     }
 }
 
@@ -118,13 +110,13 @@ type Through<'t, 'a> = (&'t Scene<'a>, &'t Op, &'t Element);
 /// Whether a function takes something out of the collection, puts another in its place, or leaves a word of what it
 /// did: it assigns to a field, itself or in what it calls.
 fn tells(scene: &Scene<'_>, closed: &Element, closer: FuncId, deeper: bool) -> bool {
-    let collection = |expr: ExprId| field(scene, expr) == Some(closed.collection);
+    let collection = |expr: ExprId| scene.field(expr) == Some(closed.collection);
     scene.nodes.iter().any(|&node| match node {
         Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
             StmtKind::Assign { left, .. } => left.iter().any(|&target| {
                 !matches!(scene.file.expr(scene.file.unparen(target)).kind, ExprKind::Ident(_))
             }),
-            StmtKind::IncDec { operand, .. } => field(scene, *operand).is_some(),
+            StmtKind::IncDec { operand, .. } => scene.field(*operand).is_some(),
             _ => false,
         },
         Node::Expr(call) => match *scene.info.callee(call) {

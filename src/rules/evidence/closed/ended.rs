@@ -1,7 +1,7 @@
 //! A channel that a goroutine closes at its end, while others still use it.
 //!
-//! Evidence, one of two. A loop starts goroutines that all close the same channel, whatever way they go: the
-//! second close panics. Or one goroutine closes it when it is over, for reasons of its own, and nobody is told
+//! Evidence, one of two. A loop starts goroutines that all close the same channel, whatever way they go, or as
+//! each decides for itself: the second close panics. Or one goroutine closes it when it is over, for reasons of its own, and nobody is told
 //! before; a method that others call sends on it in a `select` with a way to leave: that does not keep the send
 //! from panicking.
 
@@ -17,7 +17,7 @@ use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, Node, StmtId, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// How many calls lie between a send and who is called from outside.
 const MAX_CALLERS: u32 = 4;
@@ -27,7 +27,8 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
     let scene = &groups.scenes[close.scene];
     let graph = scene.graph(close.literal)?;
     let at = scene.step_of(&graph, close.node)?;
-    if graph.leaves_without(&|step| step == at) || waits(scene) {
+    let always = !graph.leaves_without(&|step| step == at);
+    if !always && !is_own_matter(scene, close) || waits(scene) {
         return None;
     }
     let local = scene.local(close.channel);
@@ -57,8 +58,9 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
         return None;
     }
     let name = starter.text(channel);
+    let may = if always { "closes" } else { "may close" };
     let message =
-        format!("each goroutine that this loop starts closes `{name}`: the second close panics");
+        format!("each goroutine that this loop starts {may} `{name}`: the second close panics");
     let mut finding = finding(groups, close, message);
     finding.labels.push(Label {
         location: starter.cx.location(first_line(starter, starter.span(Node::Stmt(start)))),
@@ -69,6 +71,33 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
         "a close of a closed channel panics, as does a send of those that still run".to_owned();
     finding.help = "close it once, when all of them are over".to_owned();
     Some(finding)
+}
+
+/// Whether all that decides on a close are variables of the body itself: nobody else is asked.
+fn is_own_matter(scene: &Scene<'_>, close: &Op) -> bool {
+    let home = scene.body_of(close.literal);
+    let is_own = |condition: ExprId| {
+        scene.file.descendants(Node::Expr(condition)).all(|node| match node {
+            Node::Expr(expr) => match scene.file.expr(expr).kind {
+                ExprKind::Ident(_) => match scene.local(expr) {
+                    Some(local) => scene.info.local(local).owner == close.literal,
+                    None => scene.is_nil(expr) || scene.info.constant(expr).is_some(),
+                },
+                ExprKind::Binary { .. } | ExprKind::Paren(_) | ExprKind::BasicLit(_) => true,
+                _ => false,
+            },
+            _ => true,
+        })
+    };
+    let around = scene.around(close.node).take_while(|&around| around != Node::Stmt(home));
+    around.into_iter().all(|around| match around {
+        Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+            StmtKind::If { cond, .. } => is_own(cond),
+            StmtKind::Select(_) | StmtKind::Switch { .. } => false,
+            _ => true,
+        },
+        _ => true,
+    })
 }
 
 /// Whether a `go` statement comes again in a loop, and what an expression names is the same each time.
@@ -194,7 +223,7 @@ fn tells(scene: &Scene<'_>, graph: &Cfg, step: StepId, own: ExprId) -> bool {
 }
 
 /// Whether others than a goroutine may call a function: it is exported, or one who calls it is.
-fn is_called_beside(scene: &Scene<'_>, goroutine: FuncId, depth: u32) -> bool {
+pub(super) fn is_called_beside(scene: &Scene<'_>, goroutine: FuncId, depth: u32) -> bool {
     if scene.cx.func == goroutine {
         return false;
     }
