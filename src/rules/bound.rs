@@ -179,7 +179,7 @@ pub fn is_brief(function: &Function<'_>, call: ExprId, blocking: &Blocking) -> b
 }
 
 /// A duration that is written as a number of the units of `time`; also where that package is not there.
-fn nanoseconds(function: &Function<'_>, duration: ExprId) -> Option<i128> {
+pub fn nanoseconds(function: &Function<'_>, duration: ExprId) -> Option<i128> {
     let file = function.file;
     let duration = file.unparen(duration);
     if let Some(Constant::Int(value)) = function.info.constant(duration) {
@@ -196,6 +196,7 @@ fn nanoseconds(function: &Function<'_>, duration: ExprId) -> Option<i128> {
                 ("time", "Millisecond") => Some(1_000_000),
                 ("time", "Second") => Some(1_000_000_000),
                 ("time", "Minute") => Some(60_000_000_000),
+                ("time", "Hour") => Some(3_600_000_000_000),
                 _ => None,
             }
         }

@@ -7,10 +7,11 @@
 
 mod answer;
 
-use crate::catalog::{self, Blocking};
+use crate::catalog::{self, Blocking, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Step, StepId};
 use crate::index::{Callee, Def, LocalId, LocalKind, ObjectKind};
+use crate::rules::bound::nanoseconds;
 use crate::rules::endable;
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, FunctionCx, Rule, held};
@@ -26,6 +27,9 @@ pub const RULE: Rule = Rule {
 
 /// Sleeps of a constant time up to this long, in nanoseconds, are over soon enough.
 const SOON: i128 = 5_000_000_000;
+
+/// Who only asks in between whether it is to end has counted with waits up to this long, in nanoseconds.
+const LONG: i128 = 60_000_000_000;
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     if held::runs_process_or_test(cx) {
@@ -44,20 +48,34 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 /// The steps of a body that sleep for a long time, or for one that is not known.
 fn sleeps(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> Vec<At> {
     let function = &read.function;
-    let long = |call: ExprId| {
-        let callee = function.info.callee(call);
-        let known = facts(cx.catalog(), function.index, callee);
-        let sleeps = known.in_force::<Blocking>(cx.versions()).is_some_and(|blocking| {
-            blocking.wait == catalog::Wait::Sleep && blocking.context.is_none()
-        });
-        sleeps && length(function, call).is_none_or(|length| length > SOON)
-    };
     let cfg = &function.body(body).cfg;
-    let steps = cfg.steps().filter(|&step| match cfg.step(step) {
-        Step::Call(call) => long(call),
-        _ => false,
+    let steps = cfg.steps().filter(|&step| {
+        let call = slept_by(cx, function, cfg.step(step));
+        call.is_some_and(|call| length(function, call).is_none_or(|length| length > SOON))
     });
     steps.map(|step| At { body, step }).collect()
+}
+
+/// The call that says how long a step sleeps, if it does: `time.Sleep(d)`, and `<-time.After(d)` with nothing
+/// beside.
+fn slept_by(cx: &FunctionCx<'_>, function: &Function<'_>, step: Step) -> Option<ExprId> {
+    let known = |call: ExprId| facts(cx.catalog(), function.index, function.info.callee(call));
+    match step {
+        Step::Call(call) => {
+            let blocking = known(call).in_force::<Blocking>(cx.versions());
+            let sleeps = blocking.is_some_and(|blocking| {
+                blocking.wait == catalog::Wait::Sleep && blocking.context.is_none()
+            });
+            sleeps.then_some(call)
+        }
+        Step::Recv(_) => {
+            let timer = function.file.unparen(step.received_from(function.file)?);
+            let ExprKind::Call { .. } = function.file.expr(timer).kind else { return None };
+            let model = known(timer).in_force::<Model>(cx.versions());
+            model.is_some_and(|model| model.op == Op::After).then_some(timer)
+        }
+        _ => None,
+    }
 }
 
 /// How long a sleep is at most, as far as the constants say that it is made of: also a part of one,
@@ -136,13 +154,18 @@ struct Told {
     label: &'static str,
 }
 
-/// A receive in a `select` of the same body, before or after the sleep, that learns of the end.
+/// A receive in a `select` of the same body, before or after the sleep, that learns of the end: also one that
+/// does not wait, where the sleep is long.
 fn told_elsewhere(cx: &FunctionCx<'_>, read: &Read<'_>, sleep: At) -> Option<Told> {
     let function = &read.function;
     let cfg = &function.body(sleep.body).cfg;
+    let time = slept_by(cx, function, cfg.step(sleep.step))
+        .and_then(|call| nanoseconds(function, *function.args(call).first()?));
+    let is_long = time.is_some_and(|time| time > LONG);
     let mut effects = read.effects(sleep.body).effects.iter();
     effects.find_map(|effect| {
-        let learns = effect.act == Act::Received(Guard::Arms)
+        let learns = (effect.act == Act::Received(Guard::Arms)
+            || is_long && effect.act == Act::Received(Guard::Default))
             && is_told(function, effect)
             && !is_never_done(cx, function, effect)
             && cfg.reaches(sleep.step, effect.at.step)
@@ -282,9 +305,9 @@ fn finding(cx: &FunctionCx<'_>, function: &Function<'_>, sleep: At, told: Told) 
     // In a loop an interval or throttle is as long as somebody set it, and over before the next
     // turn; and what a function tells need not be long.
     let cfg = &function.body(sleep.body).cfg;
-    let (is_set, is_result) = match cfg.step(sleep.step) {
-        Step::Call(call) => (length(function, call).is_none(), is_result(function, call)),
-        _ => (true, false),
+    let (is_set, is_result) = match slept_by(cx, function, cfg.step(sleep.step)) {
+        Some(call) => (length(function, call).is_none(), is_result(function, call)),
+        None => (true, false),
     };
     if is_set && (is_result || cfg.reaches(sleep.step, sleep.step)) {
         finding.confidence = Confidence::Low;
@@ -295,8 +318,7 @@ fn finding(cx: &FunctionCx<'_>, function: &Function<'_>, sleep: At, told: Told) 
         message: told.label.to_owned(),
     });
     finding.why = format!(
-        "nothing wakes a goroutine from `time.Sleep`: what waits for it to end after `{channel}` \
-         waits as long"
+        "nothing wakes a goroutine from a sleep: what waits for it to end after `{channel}` waits as long"
     );
     finding.help =
         format!("a `select` with `<-{channel}` and the channel of a timer instead of the sleep");

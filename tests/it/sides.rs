@@ -3309,3 +3309,21 @@ fn a_command_in_a_pod() {
     let with = source("StreamWithContext(r.Context(), remotecommand.StreamOptions{})");
     check(&[require, ("m.go", &with)], &[]);
 }
+
+/// A receive from `time.After` with nothing beside is a sleep; a long one also where the function only asks in
+/// between whether it is to end.
+#[test]
+fn a_sleep_that_is_a_receive() {
+    let source = |wait: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\nfunc report(stop <-chan struct{{}}, tell func()) {{\n\tfor {{\n\
+             \t\tselect {{\n\t\tcase <-stop:\n\t\t\treturn\n\t\tdefault:\n\t\t}}\n\t\ttell()\n\
+             {wait}\t}}\n}}\n"
+        )
+    };
+    let told = ["m.go:13 wait-ignores-context medium"];
+    check(&[("m.go", &source("\t\t<-time.After(24 * time.Hour)\n"))], &told);
+    check(&[("m.go", &source("\t\ttime.Sleep(time.Second)\n"))], &[]);
+    let beside = "\t\tselect {\n\t\tcase <-stop:\n\t\t\treturn\n\t\tcase <-time.After(24 * time.Hour):\n\t\t}\n";
+    check(&[("m.go", &source(beside))], &[]);
+}
