@@ -282,6 +282,16 @@ fn a_channel_that_is_closed_after_the_question() {
         "\tq.mu.Lock()\n\tdefer q.mu.Unlock()\n",
     );
     check(&locked, &[]);
+    // A plain field says it as well, and one that counts does not.
+    let plain = |set: &str| {
+        source("", "")
+            .replace("q.closed.Load()", "q.end > 0")
+            .replace("atomic.Bool", "atomic.Bool\n\tend    int")
+            .replace("\tclose(q.items)", &format!("\tq.end = {set}\n\tclose(q.items)"))
+            .replace("q.closed.Swap(true)", "q.items == nil")
+    };
+    check(&plain("1"), &["m.go:41 close-misuse medium"]);
+    check(&plain("len(q.items)"), &[]);
 }
 
 #[test]

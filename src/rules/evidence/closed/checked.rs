@@ -87,12 +87,14 @@ fn waits_before(scene: &Scene<'_>, close: &Op) -> bool {
     })
 }
 
-/// The fields that a function sets before a place: by an assignment, or as an atomic value.
+/// The fields that a function sets before a place: to a constant, or as an atomic value.
 fn set(scene: &Scene<'_>, before: u32) -> impl Iterator<Item = Location> {
     let is_set = move |node: Node| match node {
         Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
-            StmtKind::Assign { left, op: None, .. } => {
-                left.iter().find_map(|&left| scene.field(left))
+            StmtKind::Assign { left, op: None, right } => {
+                let is_fixed = |value: ExprId| scene.info.constant(value).is_some();
+                let mut set = left.iter().zip(right).filter(|&(_, &value)| is_fixed(value));
+                set.find_map(|(&left, _)| scene.field(left))
             }
             _ => None,
         },
