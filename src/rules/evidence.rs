@@ -62,7 +62,7 @@ use crate::rules::evidence::groups::Groups;
 use crate::rules::evidence::one_ended::End;
 use crate::rules::evidence::own_end::Awaited;
 use crate::rules::evidence::traffic::{each_channel, loops_around};
-use crate::rules::recurrence::{self, Runs, is_once};
+use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, counts_where, holds_any, is_beside_tests};
 use crate::rules::{EVERYWHERE, FunctionCx, PackageCx};
 use crate::source::Span;
@@ -193,12 +193,11 @@ fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(
 }
 
 /// The confidence of a form that looks at more than one function: a program's own goroutines mostly
-/// end with the process, but for those that come again and again.
+/// end with the process.
 fn confidence(scene: &Scene<'_>) -> Confidence {
     let package = scene.cx.index().package(scene.cx.package.package).name;
     let of_tests = || is_beside_tests(&scene.cx) && !stands_beside_copied_test(&scene.cx);
-    let again = || matches!(recurrence::runs(&scene.cx.package, scene.cx.func), Runs::Again(..));
-    match package.as_str() == "main" && !again() || of_tests() {
+    match package.as_str() == "main" || of_tests() {
         true => Confidence::Low,
         false => Confidence::Medium,
     }
