@@ -7,7 +7,8 @@ use crate::rules::FunctionCx;
 use crate::rules::memo::Kept;
 use crate::summary::{At, Function, Place, Root, facts, operand};
 use crate::syntax::{
-    BinaryOp, DeclId, DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtKind, Symbol, UnaryOp,
+    BinaryOp, DeclId, DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtId, StmtKind, Symbol,
+    UnaryOp,
 };
 
 /// Whether a call is bound in time where it stands, or reaches no further than this machine. If
@@ -337,28 +338,27 @@ pub fn is_assigned_before(
     let variable = |expr: ExprId| function.text(expr).trim_start_matches('&').to_owned();
     let wanted = variable(operand);
     assigned(file, function.index.func(function.id).decl, is_field)
-        .any(|(base, value)| file.expr(value).span.end <= end && variable(base) == wanted)
+        .any(|(stmt, base, _)| file.stmt(stmt).span.end <= end && variable(base) == wanted)
 }
 
-/// What a declaration assigns to fields, with what has the field.
+/// Where a declaration assigns to fields, with what has the field, and the value where that stands there.
 fn assigned<'f>(
     file: &'f File,
     decl: DeclId,
     is_field: &'f dyn Fn(&str) -> bool,
-) -> impl Iterator<Item = (ExprId, ExprId)> + use<'f> {
+) -> impl Iterator<Item = (StmtId, ExprId, Option<ExprId>)> + use<'f> {
     let assigned = file.descendants(Node::Decl(decl)).filter_map(|node| {
         let Node::Stmt(stmt) = node else { return None };
-        let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind else { return None };
-        Some((left, right))
+        let StmtKind::Assign { left, op, right } = &file.stmt(stmt).kind else { return None };
+        Some((stmt, left, right, op.is_none()))
     });
-    assigned.flat_map(move |(left, right)| {
+    assigned.flat_map(move |(stmt, left, right, plain)| {
         left.iter().enumerate().filter_map(move |(at, &left)| {
             let ExprKind::Selector { base, name } = file.expr(file.unparen(left)).kind else {
                 return None;
             };
-            // A call may give several values.
-            let value = right.get(at).or(right.last())?;
-            is_field(name.name.as_str()).then_some((base, *value))
+            let value = right.get(at).copied().filter(|_| plain);
+            is_field(name.name.as_str()).then_some((stmt, base, value))
         })
     })
 }
@@ -481,7 +481,8 @@ fn given_in(
         ExprKind::Ident(name) => name == variable,
         _ => false,
     };
-    assigned(file, decl, is_field).find_map(|(base, value)| is_variable(base).then_some(value))
+    let mut assigned = assigned(file, decl, is_field);
+    assigned.find_map(|(_, base, value)| value.filter(|_| is_variable(base)))
 }
 
 /// As [`made_by`], where the expression may be a variable that the declaration defines: what that is made as.

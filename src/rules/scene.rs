@@ -245,6 +245,14 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Whether a receive is the communication of an arm of a `select`.
+    pub fn is_arm(&self, receive: ExprId) -> bool {
+        self.around(Node::Expr(receive)).take(2).any(|around| match around {
+            Node::Stmt(stmt) => matches!(self.file.stmt(stmt).kind, StmtKind::Select(_)),
+            _ => false,
+        })
+    }
+
     /// A function of any package.
     pub fn of(cx: &PackageCx<'a>, func: FuncId) -> Option<Scene<'a>> {
         let package = PackageCx { package: func.package, ..*cx };

@@ -5,10 +5,10 @@
 //! names the group, or may do so. Somebody waits for the group, or it came from somebody.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Edge, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Edge, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Constant, LocalKind, Type};
 use crate::rules::PackageCx;
-use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, Way, condition};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Object, fields, object};
 use crate::rules::evidence::{confidence, first_line};
@@ -106,7 +106,9 @@ impl<'s, 'a> Added<'s, 'a> {
             return None;
         }
         let conditions = Conditions::new(&read.function, read.function.body_of(literal)?);
-        let mut walk = Leaves { added: self, cfg: &cfg, starts: &starts, conditions: &conditions };
+        let settled = |step: StepId| starts.contains(&step) || self.settles(cfg.step(step));
+        let way = Way { conditions: &conditions, to: &|_| false, settled: &settled };
+        let mut walk = Leaves { added: self, way };
         let paths = cfg.search(Start::After(at), Vec::new(), &mut walk);
         let (path, returned) = paths.iter().find_map(|path| match path.end {
             PathEnd::Exit(_, Exit::Return(stmt)) => Some((path, stmt)),
@@ -117,6 +119,33 @@ impl<'s, 'a> Added<'s, 'a> {
         }
         let last = path.decisions().filter_map(condition).next_back();
         Some(self.tell(returned, last))
+    }
+
+    /// Whether a step may count the group down, or see to it that others do.
+    fn settles(&self, step: Step) -> bool {
+        let scene = self.scene;
+        if scene.file.source.text(step.span(scene.file)).contains(&self.text) {
+            return true;
+        }
+        let Some(call) = step.call(scene.file) else { return false };
+        match *scene.info.callee(call) {
+            Callee::Builtin(builtin) => builtin == Builtin::Panic,
+            Callee::Conversion(_) | Callee::External(_) | Callee::InterfaceMethod(_) => false,
+            // What is declared elsewhere would have to be given the group.
+            Callee::Func(func) if func.package != scene.cx.func.package => false,
+            Callee::Func(func) => {
+                let summary = scene.cx.summaries().of(func);
+                summary.is_none_or(|summary| {
+                    summary.deeds.iter().any(|deed| match deed.act {
+                        Act::Method(name) => name.as_str() == "Done",
+                        _ => false,
+                    })
+                })
+            }
+            // Whose value it is may be a literal that names the group.
+            _ => !matches!(scene.file.expr(call).kind, ExprKind::Call { callee, .. }
+                if scene.selector(callee).is_some()),
+        }
     }
 
     /// Whether what counts down is what the function starts, and somebody waits.
@@ -200,64 +229,18 @@ fn dones(scene: &Scene<'_>) -> impl Iterator<Item = ExprId> {
 /// Looks for a way out on which nothing may count the group down.
 struct Leaves<'l, 's, 'a> {
     added: &'l Added<'s, 'a>,
-    cfg: &'l Cfg,
-    starts: &'l [StepId],
-    conditions: &'l Conditions,
-}
-
-impl Leaves<'_, '_, '_> {
-    /// Whether a step may count the group down, or see to it that others do.
-    fn settles(&self, step: StepId) -> bool {
-        let scene = self.added.scene;
-        let kind = self.cfg.step(step);
-        let text = scene.file.source.text(kind.span(scene.file));
-        if self.starts.contains(&step) || text.contains(&self.added.text) {
-            return true;
-        }
-        let call = match kind {
-            Step::Defer(stmt) => match scene.file.stmt(stmt).kind {
-                StmtKind::Defer(call) => Some(scene.file.unparen(call)),
-                _ => None,
-            },
-            kind => kind.call(scene.file),
-        };
-        let Some(call) = call else { return false };
-        match *scene.info.callee(call) {
-            Callee::Builtin(builtin) => builtin == Builtin::Panic,
-            Callee::Conversion(_) | Callee::External(_) | Callee::InterfaceMethod(_) => false,
-            // What is declared elsewhere would have to be given the group.
-            Callee::Func(func) if func.package != scene.cx.func.package => false,
-            Callee::Func(func) => {
-                let summary = scene.cx.summaries().of(func);
-                summary.is_none_or(|summary| {
-                    summary.deeds.iter().any(|deed| match deed.act {
-                        Act::Method(name) => name.as_str() == "Done",
-                        _ => false,
-                    })
-                })
-            }
-            // Whose value it is may be a literal that names the group.
-            _ => !matches!(scene.file.expr(call).kind, ExprKind::Call { callee, .. }
-                if scene.selector(callee).is_some()),
-        }
-    }
+    way: Way<'l>,
 }
 
 impl Walk for Leaves<'_, '_, '_> {
     type State = Decided;
 
     fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        if self.settles(step) {
-            return Passing::Drop;
-        }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        self.way.step(decided, step)
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
+        self.way.edge(decided, edge)
     }
 
     fn exit(&mut self, _: &Decided, exit: Exit) -> bool {

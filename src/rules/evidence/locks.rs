@@ -458,6 +458,14 @@ pub(super) fn fields(scene: &Scene<'_>, expr: ExprId) -> String {
     text.find('.').map_or("", |dot| &text[dot..]).to_owned()
 }
 
+/// The locks that a function holds at a call.
+pub(super) fn held_by(scene: &Scene<'_>, locks: &Locks, call: ExprId) -> Vec<Taken> {
+    let literal = scene.literal_around(Node::Expr(call));
+    let Some(cfg) = scene.graph(literal) else { return Vec::new() };
+    let Some(at) = cfg.step_of_expr(call) else { return Vec::new() };
+    held_at(scene, locks, literal, &cfg, at)
+}
+
 /// The locks that are held on every way to a step, by the step that takes them; where a lock was given
 /// back and taken again, by one of those that do.
 pub(super) fn held_at(

@@ -224,13 +224,7 @@ impl Wait {
             }
             Awaited::Close => match scene.file.expr(expr).kind {
                 ExprKind::Unary { op: UnaryOp::Recv, operand } => {
-                    let arm = scene.around(Node::Expr(expr)).take(2).any(|node| match node {
-                        Node::Stmt(stmt) => {
-                            matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_))
-                        }
-                        _ => false,
-                    });
-                    (!arm).then(|| scene.file.unparen(operand))
+                    (!scene.is_arm(expr)).then(|| scene.file.unparen(operand))
                 }
                 _ => None,
             },

@@ -17,7 +17,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, FuncId};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{
-    Locking, Locks, Object, Taken, held_at, locked, tells_of_locks,
+    Locking, Locks, Object, Taken, held_by, locked, tells_of_locks,
 };
 use crate::rules::evidence::parent::Parents;
 use crate::rules::evidence::relocked::first::{
@@ -37,13 +37,13 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let mut firsts = Firsts::new(package, &locks);
     let parents = Parents::new(package);
     for caller in scenes.iter().filter(|scene| locks.taken.contains_key(&scene.cx.func)) {
-        for &(callee, literal, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
+        for &(callee, _, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
             let Some(first) = firsts.of(callee) else { continue };
             if caller.is_deferred(call) || may_return_before(caller, call, &first) {
                 continue;
             }
-            let lock = held(caller, &locks, literal, call, &first)
-                .or_else(|| held_of_parent(caller, &locks, &parents, literal, call, &first));
+            let lock = held(caller, &locks, call, &first)
+                .or_else(|| held_of_parent(caller, &locks, &parents, call, &first));
             if let Some(lock) = lock
                 && waits(&locks, &lock, &first.lock)
             {
@@ -137,8 +137,8 @@ fn held_by_all<'s, 'a>(
         let calls = locks.calls.get(&scene.cx.func).into_iter().flatten();
         let calls = calls
             .filter(|&&(callee, _, call)| callee == called.cx.func && !scene.is_deferred(call));
-        calls.filter_map(move |&(_, literal, call)| {
-            let lock = held(scene, locks, literal, call, first)?;
+        calls.filter_map(move |&(_, _, call)| {
+            let lock = held(scene, locks, call, first)?;
             Some(Holder { scene, lock, call })
         })
     });
@@ -164,23 +164,17 @@ fn names(scene: &Scene<'_>, node: Node, name: &str) -> bool {
 }
 
 /// The lock that a caller holds at a call of a function that takes it again.
-fn held(
-    caller: &Scene<'_>,
-    locks: &Locks,
-    literal: Option<ExprId>,
-    call: ExprId,
-    first: &First,
-) -> Option<Taken> {
+fn held(caller: &Scene<'_>, locks: &Locks, call: ExprId, first: &First) -> Option<Taken> {
     if !locks.takes_itself(caller.cx.func, first.lock.object) {
         return None;
     }
     let object = first.lock.object;
     if first.owner == Owner::Package {
-        let all = held_in(caller, locks, literal, call)?;
-        return all.into_iter().find(|taken| taken.object == object);
+        let held = held_by(caller, locks, call);
+        return held.into_iter().find(|taken| taken.object == object);
     }
     let base = first.owner.given(caller, call)?;
-    held_through(caller, locks, literal, call, object, (base, &first.path))
+    held_through(caller, locks, call, object, (base, &first.path))
 }
 
 /// As [`held`], where the function reaches the lock by a field that leads back from what it is called
@@ -189,7 +183,6 @@ fn held_of_parent(
     caller: &Scene<'_>,
     locks: &Locks,
     parents: &Parents<'_, '_>,
-    literal: Option<ExprId>,
     call: ExprId,
     first: &First,
 ) -> Option<Taken> {
@@ -201,26 +194,13 @@ fn held_of_parent(
     let (back, rest) = path.split_at(path.find('.')?);
     let read = caller.cx.summaries().read(caller.cx.func)?;
     let owner = parents.of(caller, &read.function, part, back)?;
-    held_through(caller, locks, literal, call, first.lock.object, (owner, rest))
-}
-
-/// The locks that a caller holds at a call.
-fn held_in(
-    caller: &Scene<'_>,
-    locks: &Locks,
-    literal: Option<ExprId>,
-    call: ExprId,
-) -> Option<Vec<Taken>> {
-    let read = caller.cx.summaries().read(caller.cx.func)?;
-    let cfg = &read.function.body(read.function.body_of(literal)?).cfg;
-    Some(held_at(caller, locks, literal, cfg, cfg.step_of_expr(call)?))
+    held_through(caller, locks, call, first.lock.object, (owner, rest))
 }
 
 /// The lock that a caller holds at a call and reaches from an expression by such fields.
 fn held_through(
     caller: &Scene<'_>,
     locks: &Locks,
-    literal: Option<ExprId>,
     call: ExprId,
     object: Object,
     (base, path): (ExprId, &str),
@@ -228,7 +208,7 @@ fn held_through(
     let read = caller.cx.summaries().read(caller.cx.func)?;
     let once = is_defined_once(&read.function, root_variable(caller, base)?);
     let wanted = caller.text(base) + path;
-    held_in(caller, locks, literal, call)?.into_iter().find(|taken| {
+    held_by(caller, locks, call).into_iter().find(|taken| {
         once && taken.object == object
             && base_of(caller, taken).is_some_and(|base| caller.text(base) == wanted)
     })

@@ -40,11 +40,7 @@ fn awaited(scene: &Scene<'_>, node: Node) -> Option<(ExprId, Location)> {
         return None;
     };
     let is_timer = scene.info.type_of(base).strip_pointer().is_named("time", "Timer");
-    let is_arm = scene.around(node).take(2).any(|around| match around {
-        Node::Stmt(stmt) => matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_)),
-        _ => false,
-    });
-    if !is_timer || name.name.as_str() != "C" || is_arm {
+    if !is_timer || name.name.as_str() != "C" || scene.is_arm(receive) {
         return None;
     }
     match scene.literal_around(node) {

@@ -6,16 +6,12 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, Def, FuncId};
-use crate::rules::evidence::closed::ended::is_called_beside;
-use crate::rules::evidence::closed::{finding, label, may_recover};
-use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::leaver::holds_lock;
+use crate::rules::evidence::closed::ended::may_come_beside;
+use crate::rules::evidence::closed::{finding, label};
+use crate::rules::evidence::groups::{Group, Groups, Op};
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
-
-/// How many calls lie between a send and who is called from outside.
-const MAX_CALLERS: u32 = 4;
 
 /// Reports a close that may come between question and send.
 pub(super) fn unheeded(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
@@ -44,17 +40,10 @@ pub(super) fn unheeded(groups: &Groups<'_>, group: &Group, close: &Op) -> Option
     }
     let (send, asked) = group.ops.iter().find_map(|op| {
         let sender = &groups.scenes[op.scene];
-        let may = op.act == Act::Send
-            && op.scene != close.scene
-            && op.literal.is_none()
+        let may = op.scene != close.scene
             && is_field(sender, op.channel)
-            && !holds_lock(sender, op)
-            && !may_recover(groups, op)
-            && is_called_beside(sender, closer.cx.func, MAX_CALLERS);
-        if !may {
-            return None;
-        }
-        Some((op, asked_before(sender, op, &flags)?))
+            && may_come_beside(groups, op, closer.cx.func);
+        may.then(|| Some((op, asked_before(sender, op, &flags)?)))?
     })?;
     let sender = &groups.scenes[send.scene];
     let name = closer.text(close.channel);

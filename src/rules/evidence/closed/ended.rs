@@ -6,7 +6,7 @@
 //! from panicking.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Start, Step, StepId};
+use crate::flow::{Cfg, Start, StepId};
 use crate::index::{Builtin, Callee, FuncId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::evidence::closed::{finding, label, may_recover, waits};
@@ -153,13 +153,7 @@ pub(super) fn by_one(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<F
         return None;
     }
     let send = group.ops.iter().find(|op| {
-        let sender = &groups.scenes[op.scene];
-        op.act == Act::Send
-            && op.literal.is_none()
-            && has_leaving_arm(groups, group, op)
-            && !holds_lock(sender, op)
-            && !may_recover(groups, op)
-            && is_called_beside(sender, closer.cx.func, MAX_CALLERS)
+        may_come_beside(groups, op, closer.cx.func) && has_leaving_arm(groups, group, op)
     })?;
     let sender = &groups.scenes[send.scene];
     let name = closer.text(close.channel);
@@ -198,13 +192,7 @@ fn ends_untold(scene: &Scene<'_>, close: &Op) -> bool {
 /// Whether a step ends something, or defers that: a channel, a context, or whatever has a method that is called
 /// so.
 fn tells(scene: &Scene<'_>, graph: &Cfg, step: StepId, own: ExprId) -> bool {
-    let call = match graph.step(step) {
-        Step::Defer(stmt) => match scene.file.stmt(stmt).kind {
-            StmtKind::Defer(call) => Some(scene.file.unparen(call)),
-            _ => None,
-        },
-        step => step.call(scene.file),
-    };
+    let call = graph.step(step).call(scene.file);
     let Some(call) = call.filter(|&call| call != own) else { return false };
     let named = |name: Symbol| {
         let name = name.as_str().to_ascii_lowercase();
@@ -222,8 +210,19 @@ fn tells(scene: &Scene<'_>, graph: &Cfg, step: StepId, own: ExprId) -> bool {
     }
 }
 
+/// Whether an operation is a send that may come, and panic, beside what a function does: its own function holds
+/// no lock meanwhile, and others may call that.
+pub(super) fn may_come_beside(groups: &Groups<'_>, op: &Op, closer: FuncId) -> bool {
+    let sender = &groups.scenes[op.scene];
+    op.act == Act::Send
+        && op.literal.is_none()
+        && !holds_lock(sender, op)
+        && !may_recover(groups, op)
+        && is_called_beside(sender, closer, MAX_CALLERS)
+}
+
 /// Whether others than a goroutine may call a function: it is exported, or one who calls it is.
-pub(super) fn is_called_beside(scene: &Scene<'_>, goroutine: FuncId, depth: u32) -> bool {
+fn is_called_beside(scene: &Scene<'_>, goroutine: FuncId, depth: u32) -> bool {
     if scene.cx.func == goroutine {
         return false;
     }

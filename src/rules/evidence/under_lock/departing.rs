@@ -2,12 +2,13 @@
 
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, LocalId};
+use crate::rules::evidence::consumer::bound;
 use crate::rules::evidence::groups::{Act, Groups, Op};
 use crate::rules::evidence::locks::{Locks, MAX_CALLS, Taken};
 use crate::rules::evidence::under_lock::{Wanted, taken_at};
 use crate::rules::scene::Scene;
 use crate::source::Location;
-use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId};
 
 /// Where the first of the receivers takes the lock when it has left, if all do: none receives then, and who
 /// sends has the lock.
@@ -35,19 +36,13 @@ pub(super) fn needs(
                 _ => None,
             },
             select: op.select.map(|(select, _)| select),
-            told: told(scene, op),
+            told: bound(scene, op).1,
             deferred: deferred(scene, &cfg, receive, &wanted),
             found: None,
         };
         cfg.finds(Start::After(receive), (), &mut walk).then_some(walk.found)?
     });
     all.collect::<Option<Vec<Location>>>()?.into_iter().next()
-}
-
-/// The variable that says whether something was received.
-fn told(scene: &Scene<'_>, op: &Op) -> Option<LocalId> {
-    let (targets, _) = scene.assignment(scene.parent(op.node)?)?;
-    targets.get(1).copied().flatten()
 }
 
 /// Where what the body defers before it receives takes the lock.
@@ -73,9 +68,9 @@ fn deferred(
         graph.steps().find_map(|step| taken_at(scene, graph.step(step), wanted))
     };
     cfg.steps().filter(|&step| cfg.dominates(step, receive)).find_map(|step| {
-        let Step::Defer(stmt) = cfg.step(step) else { return None };
-        let StmtKind::Defer(call) = scene.file.stmt(stmt).kind else { return None };
-        taken(scene.file.unparen(call))
+        let step = cfg.step(step);
+        let call = step.call(scene.file).filter(|_| matches!(step, Step::Defer(_)))?;
+        taken(call)
     })
 }
 

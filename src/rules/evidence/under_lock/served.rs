@@ -4,7 +4,7 @@ use crate::catalog::Starter;
 use crate::diagnostic::Finding;
 use crate::rules::PackageCx;
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::locks::{Locks, Taken, held_at};
+use crate::rules::evidence::locks::{Locks, held_by};
 use crate::rules::evidence::under_lock::{BEFORE, Other, tell};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::source::Location;
@@ -23,7 +23,7 @@ pub(super) fn check(
         for &node in scene.nodes.iter() {
             let Node::Expr(call) = node else { continue };
             let Some((starter, server)) = serves(scene, call) else { continue };
-            let locked = held(scene, locks, call);
+            let locked = held_by(scene, locks, call);
             if locked.is_empty() {
                 continue;
             }
@@ -34,7 +34,7 @@ pub(super) fn check(
                 others.iter().flat_map(|scene| ends(scene, starter, server)).collect();
             for lock in locked {
                 let needs = enders.iter().map(|&(scene, call)| {
-                    let own = held(scene, locks, call).into_iter();
+                    let own = held_by(scene, locks, call).into_iter();
                     let mut own = own.filter(|own| own.object == lock.object);
                     let needs = own.find(|own| !(own.reads && lock.reads))?;
                     Some((scene.name.name, needs.location))
@@ -74,12 +74,4 @@ fn ends<'s, 'a>(
         let ends = starter.ended_by.iter().any(|method| **method == *name.name.as_str());
         (ends && scene.field(base) == Some(server)).then_some((scene, call))
     })
-}
-
-/// The locks that a function holds at a call.
-fn held(scene: &Scene<'_>, locks: &Locks, call: ExprId) -> Vec<Taken> {
-    let literal = scene.literal_around(Node::Expr(call));
-    let Some(cfg) = scene.graph(literal) else { return Vec::new() };
-    let Some(at) = cfg.step_of_expr(call) else { return Vec::new() };
-    held_at(scene, locks, literal, &cfg, at)
 }
