@@ -397,12 +397,21 @@ fn is_made_with(
     fixed: bool,
     is_field: &dyn Fn(&str) -> bool,
 ) -> bool {
-    let is_bound = |file: &File, decl: DeclId, made: ExprId| {
-        let value = file.field_of(made_in(file, decl, made), is_field);
-        let value = value.or_else(|| given_in(file, decl, made, is_field));
-        value.is_some_and(|value| !fixed || is_plain(file, value))
-    };
     let package = function.index.package(function.id.package);
+    let gives_bound = |file: &File, made: ExprId| {
+        let ExprKind::Call { callee, .. } = file.expr(made).kind else { return false };
+        let ExprKind::Ident(name) = file.expr(file.unparen(callee)).kind else { return false };
+        let mut funcs = package.funcs.iter().filter(|func| func.receiver.is_none());
+        funcs
+            .find(|func| func.name == name)
+            .is_some_and(|func| gives_with(cx, func.id, fixed, is_field))
+    };
+    let is_bound = |file: &File, decl: DeclId, made: ExprId| {
+        let made_here = made_in(file, decl, made);
+        let value = file.field_of(made_here, is_field);
+        let value = value.or_else(|| given_in(file, decl, made, is_field));
+        value.is_some_and(|value| !fixed || is_plain(file, value)) || gives_bound(file, made_here)
+    };
     let kept = cx.package.memo.kept(package.id, || kept_in_package(package));
     let Some(places) = kept.get(&name) else { return false };
     let declarations = package.declarations().zip(0..);

@@ -22,6 +22,25 @@ pub fn waits_for_something(read: &Read<'_>, at: At) -> bool {
 pub const WRITER_METHODS: [&str; 8] =
     ["Header", "Write", "WriteHeader", "WriteString", "Flush", "Hijack", "Push", "ReadFrom"];
 
+/// Whether a handler takes over the connection of its request before a step, by `Hijack`, or by an `Upgrade` that
+/// is given the request: from then on the server does nothing with it. The response writer writes nothing, and
+/// the request's context is not cancelled before the handler returns (`net/http`'s `Hijacker`).
+pub fn takes_over_before(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool {
+    let cfg = &function.body(at.body).cfg;
+    cfg.steps().any(|step| {
+        let Some(call) = cfg.step(step).call(function.file) else { return false };
+        let Some((_, name)) = function.file.method_call(call) else { return false };
+        let is_request =
+            |arg: &ExprId| has_role(cx, function.info.type_of(*arg), TypeRole::Request);
+        let takes_over = match name.name.as_str() {
+            "Hijack" => true,
+            "Upgrade" => function.args(call).iter().any(is_request),
+            _ => false,
+        };
+        takes_over && cfg.reaches(step, at.step)
+    })
+}
+
 /// Whether a call is of a handler: of what takes a response writer and a request, and gives nothing.
 pub fn is_handler(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
     let ExprKind::Call { callee, args, .. } = &function.file.expr(call).kind else { return false };

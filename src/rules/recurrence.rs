@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::catalog::{Callback, Called, TypeRole};
-use crate::index::{Basic, BodyInfo, Callee, Func, FuncId, Index, Type};
+use crate::index::{Basic, BodyInfo, Callee, Def, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::rules::PackageCx;
 use crate::rules::scene::{importers, is_for_tests, serves_tests};
@@ -145,7 +145,7 @@ fn is_started(cx: &PackageCx<'_>, func: FuncId, libraries: bool) -> bool {
 
 /// Whether a program of the run has a package, itself or through others; one that shows how a library is used,
 /// or serves tests, is none.
-fn is_of_program(cx: &PackageCx<'_>, package: PackageId) -> bool {
+pub fn is_of_program(cx: &PackageCx<'_>, package: PackageId) -> bool {
     cx.memo.is_of_program(package, || find_program(cx, package))
 }
 
@@ -339,6 +339,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
     let around = || Around { cx, info: &info, file, parents: &parents };
     let in_command = LazyCell::new(|| is_literal_of_command(cx, caller));
     let is_of_command = |node: Node| around().is_of_command(node) || *in_command;
+    let is_for_command = |node: Node| is_of_command(node) || around().is_handed_to_command(node);
     let mut callees: FxHashSet<ExprId> = FxHashSet::default();
     for node in file.descendants(Node::Decl(caller.decl)) {
         let Node::Expr(expr) = node else { continue };
@@ -377,7 +378,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
                         .func_named(&info, expr)
                         .is_some_and(|id| is_same(cx.index, id, func)) =>
             {
-                users.named(is_of_command(node));
+                users.named(is_for_command(node));
             }
             _ => {}
         }
@@ -420,6 +421,32 @@ impl Around<'_, '_> {
                 _ => true,
             }
         })
+    }
+
+    /// Whether a function is given to another of the run that does nothing else with it than to give it to a
+    /// command, or to call it in a literal that one has.
+    fn is_handed_to_command(&self, function: Node) -> bool {
+        let Some(Node::Expr(call)) = self.parents.of(function) else { return false };
+        let ExprKind::Call { ref args, .. } = self.file.expr(call).kind else { return false };
+        let given = args.iter().position(|&arg| Node::Expr(arg) == function);
+        let (Some(given), Callee::Func(taker)) = (given, self.info.callee(call)) else {
+            return false;
+        };
+        let cx = self.cx;
+        let info = cx.index.body(*taker);
+        let Some(param) = info.param(None, given as u32) else { return false };
+        let file: &File = cx.index.file_of(*taker);
+        let parents = parents_in(cx, *taker);
+        let around = Around { cx, info: &info, file, parents: &parents };
+        let uses =
+            file.descendants(Node::Decl(cx.index.func(*taker).decl)).filter(|&node| match node {
+                Node::Expr(expr) => {
+                    matches!(info.resolve(expr), Def::Local(local) if *local == param)
+                }
+                _ => false,
+            });
+        let mut uses = uses.peekable();
+        uses.peek().is_some() && uses.all(|node| around.is_of_command(node))
     }
 
     /// Whether a place is a function that a command has, or stands in a literal that one has: its user

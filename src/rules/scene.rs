@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::catalog::{Entry, Facts, Resource, Shape, Testing, TypeExpr};
 use crate::flow::{Cfg, StepId};
 use crate::index::{
-    BodyInfo, Callee, Def, FuncId, Index, LocalId, LocalKind, Package, QualifiedName, Type,
+    BodyInfo, Callee, Def, Func, FuncId, Index, LocalId, LocalKind, Package, QualifiedName, Type,
     is_of_word,
 };
 use crate::project::PackageId;
@@ -86,8 +86,7 @@ pub fn may_start_goroutines(cx: &FunctionCx<'_>) -> bool {
 /// soon after what went wrong in it.
 pub fn is_beside_tests(cx: &FunctionCx<'_>) -> bool {
     let file = cx.file();
-    let imports = || file.imports.iter().any(|import| import.path.as_str() == "testing");
-    let is_beside = || imports() || is_written_as_test(cx.index(), file);
+    let is_beside = || imports_testing(file) || is_written_as_test(cx.index(), file);
     cx.index().is_in_test_file(cx.func) || *file.imports_tests.get_or_init(is_beside)
 }
 
@@ -103,10 +102,35 @@ pub fn serves_tests(index: &Index<'_>, func: FuncId) -> bool {
     if index.is_in_test_file(func) {
         return true;
     }
-    let (package, file) = (index.package(func.package), index.func(func).file);
-    package.file(file).is_some_and(|head| {
-        *head.serves_tests.get_or_init(|| helps_tests(index, package, file, head))
+    let (package, declared) = (index.package(func.package), index.func(func));
+    package.file(declared.file).is_some_and(|head| {
+        *head.serves_tests.get_or_init(|| helps_tests(index, package, declared.file, head))
+            || imports_testing(head) && is_made_by_tests(index, package, declared)
     })
+}
+
+/// Whether a method belongs to what only functions make that are given a test.
+fn is_made_by_tests(index: &Index<'_>, package: &Package, method: &Func) -> bool {
+    let Some(owner) = method.receiver.and_then(|receiver| receiver.ty) else { return false };
+    let makes = |func: &&Func| {
+        let Type::Func(signature) = index.func_type(func.id) else { return false };
+        let made = signature.results.first().map(Type::strip_pointer);
+        let is_owner = |made: &Type| made.identical(&index.object_type(owner)) == Some(true);
+        func.receiver.is_none() && made.is_some_and(is_owner)
+    };
+    let is_given_test = |func: &Func| match index.func_type(func.id) {
+        Type::Func(signature) => signature.params.iter().any(|param| {
+            let param = param.strip_pointer();
+            ["T", "B", "F", "TB"].iter().any(|name| param.is_named("testing", name))
+        }),
+        _ => false,
+    };
+    let mut makers = package.funcs.iter().filter(makes).peekable();
+    makers.peek().is_some() && makers.all(is_given_test)
+}
+
+fn imports_testing(head: &File) -> bool {
+    head.imports.iter().any(|import| import.path.as_str() == "testing")
 }
 
 /// Whether a file imports what tests are written with, `testing` not for a few of its functions alone.

@@ -4,6 +4,7 @@
 //! goes by the `go` line of go.mod; code without a go.mod that imports more than the standard
 //! library can only be built in GOPATH mode, which has the old timers too.
 
+mod anew;
 mod late;
 mod once;
 mod piled;
@@ -26,9 +27,13 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };
+    let function = &read.function;
+    let never = anew::check(cx, function);
     let versions = Effective { known: cx.versions(), go: language(cx) };
     for held in held::all(cx, &read, &versions, &is_timer) {
-        let function = &read.function;
+        if never.iter().any(|(call, _)| *call == held.call) {
+            continue;
+        }
         if held.dropped || outlives_a_turn(function, &held) && once::is(function, &held) {
             continue;
         }
@@ -53,6 +58,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             _ => remade::check(cx, function, &held),
         });
     }
+    findings.extend(never.into_iter().map(|(_, finding)| finding));
 }
 
 fn is_timer(fact: &Resource) -> bool {
@@ -208,8 +214,7 @@ fn not_stopped(
         _ => "with this module's `go` line the runtime keeps a timer until it fires or is stopped"
             .to_owned(),
     };
-    // One that is made once goes on until the process ends, or a little less.
-    if goes_on == "ticks" && recurrence::is_once(&cx.package, cx.func, Node::Expr(held.call)) {
+    if goes_on == "ticks" && is_rare(cx, function, held) {
         finding.confidence = Confidence::Low;
     }
     if stops(held) {
@@ -221,6 +226,19 @@ fn not_stopped(
     }
     finding.defect = cx.location(call);
     Some(finding)
+}
+
+/// Ticks that come at least so often, in nanoseconds, keep a processor busy even if they are those of one ticker.
+const OFTEN: i128 = 1_000_000_000;
+
+/// Whether so few tickers are left that nobody notices: one that is made once goes on until the process ends, or a
+/// little less. In a program, whose calls are all at hand, only what is seen to run again and again leaves more.
+fn is_rare(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> bool {
+    let (package, made) = (&cx.package, Node::Expr(held.call));
+    recurrence::is_once(package, cx.func, made)
+        || recurrence::is_of_program(package, cx.func.package)
+            && remade::wait(function, held.call).is_none_or(|period| period >= OFTEN)
+            && !recurrence::is_again(package, cx.func, made)
 }
 
 /// `defer t.Stop()` after the statement that makes a ticker, if nothing stops it yet.

@@ -6,6 +6,7 @@ mod sent;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::rules::handoff::{
     Exchange, Held, go_keyword, held, is_left_behind, others_may_wait, returned_at,
+    takes_over_before,
 };
 use crate::rules::scene::may_start_goroutines;
 use crate::rules::{Check, FunctionCx, Rule};
@@ -31,7 +32,7 @@ fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         for spawn in &read.effects(body).spawns {
             let held = held(cx, &read, spawn);
             if held.is_empty()
-                || is_hijacked(&read, spawn)
+                || takes_over_before(cx, &read.function, spawn.at)
                 || !is_left_behind(&read, spawn)
                 || others_may_wait(&read, spawn)
             {
@@ -40,19 +41,6 @@ fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             findings.extend(held.iter().map(|held| finding(cx, &read, spawn, held)));
         }
     }
-}
-
-/// Whether the handler has taken over the connection before it starts a goroutine: the server does nothing more
-/// with it (`http.Hijacker`), and the writer writes nothing.
-fn is_hijacked(read: &Read<'_>, spawn: &Spawn) -> bool {
-    let function = &read.function;
-    let cfg = &function.body(spawn.at.body).cfg;
-    cfg.steps().any(|step| {
-        let Some(call) = cfg.step(step).call(function.file) else { return false };
-        let method = function.file.method_call(call);
-        method.is_some_and(|(_, name)| name.name.as_str() == "Hijack")
-            && cfg.reaches(step, spawn.at.step)
-    })
 }
 
 fn finding(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn, held: &Held) -> Finding {

@@ -3327,3 +3327,28 @@ fn a_sleep_that_is_a_receive() {
     let beside = "\t\tselect {\n\t\tcase <-stop:\n\t\t\treturn\n\t\tcase <-time.After(24 * time.Hour):\n\t\t}\n";
     check(&[("m.go", &source(beside))], &[]);
 }
+
+/// A timer of a `select` in a loop that each turn makes anew, and that something else comes before, never fires.
+#[test]
+fn a_timer_that_begins_anew_before_it_fires() {
+    let source = |before: &str, first: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\nfunc ask(answers chan int, try func()) int {{\n\
+             \tticker := time.NewTicker(time.Second)\n\tdefer ticker.Stop()\n{before}\tfor {{\n\t\tselect {{\n\
+             \t\tcase n := <-answers:\n\t\t\treturn n\n\t\tcase <-time.After(time.Minute):\n\t\t\treturn 0\n{first}\
+             \t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let told = ["m.go:12 timer-not-stopped high"];
+    let default = "\t\tdefault:\n\t\t\ttry()\n\t\t\ttime.Sleep(time.Millisecond)\n";
+    check(&[("m.go", &source("", default))], &told);
+    let ticks = "\t\tcase <-ticker.C:\n\t\t\ttry()\n";
+    check(&[("m.go", &source("", ticks))], &told);
+    // The tick ends the loop, comes later, or no more.
+    check(&[("m.go", &source("", &ticks.replace("try()", "return 1")))], &[]);
+    check(&[("m.go", &source("", ticks).replace("NewTicker(time.Second)", "NewTicker(time.Hour)"))], &[]);
+    check(&[("m.go", &source("\tticker.Stop()\n", ticks))], &[]);
+    // One timer for all turns.
+    let once = source("\tend := time.After(time.Minute)\n", ticks);
+    check(&[("m.go", &once.replace("case <-time.After(time.Minute)", "case <-end"))], &[]);
+}

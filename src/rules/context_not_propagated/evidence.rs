@@ -10,7 +10,7 @@ use crate::rules::bound::{is_brief, is_within, lacks_option};
 use crate::rules::context_not_propagated::{purpose, variant};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
-use crate::summary::{At, BodyId, Cancel, Function, Place, Read, Root, What, facts};
+use crate::summary::{self, At, BodyId, Cancel, Function, Place, Read, Root, What, facts};
 use crate::syntax::{BinaryOp, DeclKind, ExprId, ExprKind, Node, StmtKind};
 
 /// That a callee waits.
@@ -273,18 +273,21 @@ pub fn waits_in(cx: &FunctionCx<'_>, func: FuncId, param: u32) -> Option<Evidenc
 fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<Evidence> {
     let read = cx.summaries().read(func)?;
     let place = Place::root(Root::Param(param));
-    let waits = read.summary.waits.iter().find(|wait| {
+    let mut waits = read.summary.waits.iter().filter(|wait| {
         wait.what != What::Library(Wait::Stream)
             && !wait.timed
             && !matches!(wait.what, What::Library(wait) if is_within(cx, wait))
             && matches!(&wait.cancel, Cancel::By(enders) if enders.contains(&place))
     });
+    // What others of the process give back when they have done: how soon that is, is theirs to say.
+    let is_shared = |wait: &&summary::Wait| wait.what == What::Library(Wait::Goroutines);
+    let waits = waits.clone().find(|wait| !is_shared(wait)).or_else(|| waits.next());
     if let Some(wait) = waits {
         let ends_with_receiver = matches!(&wait.cancel, Cancel::By(enders)
             if enders.iter().any(|ender| ender.root == Root::Receiver));
         let waits_at = Some(wait.location);
         return Some(Evidence {
-            confidence: Confidence::High,
+            confidence: if is_shared(&wait) { Confidence::Low } else { Confidence::High },
             waits_at,
             ends_with_receiver,
             by_form: false,
@@ -348,8 +351,8 @@ const MAX_IMPLEMENTATIONS: usize = 8;
 ///
 /// An interface of the module is implemented by what the package at hand can reach in its module, or
 /// else by others of the run, and one that only packages implement which are not part of the run may
-/// wait for nobody. Of an interface that comes from outside, its own package is asked: others implement
-/// it elsewhere.
+/// wait for nobody; so is one of another module that is part of the run. Of an interface that comes from
+/// outside, its own package is asked: others implement it elsewhere.
 pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec<FuncId>> {
     let TypeDecl::Global(object) = selection.owner.named()?.decl else { return None };
     let index = cx.index();
@@ -370,10 +373,12 @@ pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec
     };
     let mut methods: Vec<FuncId> =
         [object.package].into_iter().chain(others).flat_map(in_package).collect();
-    if methods.is_empty() && of_module {
-        methods.extend(cx.package.packages_with(selection.name).flat_map(in_package));
+    let named = || cx.package.packages_with(selection.name);
+    let of_run = of_module || named().any(|package| package == object.package);
+    if methods.is_empty() && of_run {
+        methods.extend(named().flat_map(in_package));
     }
-    let anybody = of_module && !methods.is_empty();
+    let anybody = of_run && !methods.is_empty();
     let read = methods.into_iter().filter(|&func| cx.summaries().of(func).is_some());
     let read: Vec<FuncId> = read.take(MAX_IMPLEMENTATIONS).collect();
     (anybody || !read.is_empty()).then_some(read)

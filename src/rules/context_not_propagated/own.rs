@@ -5,6 +5,7 @@ use crate::index::{Def, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::deferred::runs_deferred;
 use crate::rules::endable::{holds_context, is_context, is_seen_to_end, may_end, may_end_in_value};
+use crate::rules::handoff::takes_over_before;
 use crate::rules::literals::{Runs, runs};
 use crate::rules::recurrence;
 use crate::source::Span;
@@ -119,8 +120,12 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
                 _ => true,
             };
             let is_later = apart.is_some();
-            // A server ends the context of a request when its handler returns, which waits for no such goroutine.
-            if own.from == From::Holder && matches!(apart, Some((_, Runs::Started))) {
+            // A server ends the context of a request when its handler returns, which waits for no such goroutine,
+            // and not before it returns where it has taken over the connection.
+            if own.from == From::Holder
+                && (matches!(apart, Some((_, Runs::Started)))
+                    || takes_over_before(cx, function, at))
+            {
                 return Reach::Away;
             }
             return match ends && uses(&own) {

@@ -30,6 +30,8 @@ pub struct Variant {
     pub when: When,
     /// How sure that is.
     pub confidence: Confidence,
+    /// Whether the call is told how long it may wait at most.
+    is_timed: bool,
     /// What to write instead, for help.
     instead: String,
     /// The name of a sibling that takes the same after a context.
@@ -53,6 +55,7 @@ pub fn without_context(
         return Some(Variant {
             when: When::Call,
             confidence: sibling.confidence,
+            is_timed: false,
             instead: format!("`{name}`"),
             prepend: Some(name),
             bounded_by: Vec::new(),
@@ -66,6 +69,7 @@ pub fn without_context(
             true => Confidence::Low,
             false => Confidence::High,
         },
+        is_timed: blocking.timeout.as_ref().is_some_and(|place| place.field.is_none()),
         instead: match &blocking.instead {
             Some(instead) => instead.to_string(),
             None => format!("`{}`", short(variant)),
@@ -299,6 +303,10 @@ fn finding(
     }
     finding.why = format!("`{callee}` is not told of any context, so nothing ends the wait early");
     finding.confidence = finding.confidence.min(variant.confidence);
+    // Who says how long it may take has thought of it, unless the context is asked for beside it.
+    if variant.is_timed && own.from != From::Field {
+        finding.confidence = Confidence::Low;
+    }
     finding.help = format!("use {} with {}", variant.instead, own.shown());
     if let Some(name) = &variant.prepend {
         finding.fixes.extend(prepend(cx, function, own, call, callee_span, name));

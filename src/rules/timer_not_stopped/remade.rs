@@ -13,8 +13,8 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 /// Constant waits up to this long, in nanoseconds, are of no interest once the loop has ended.
 const SOON: i128 = 5_000_000_000;
 
-/// The same while it goes on: what its turns of this time leave behind is little.
-const BRIEF: i128 = 5_000_000_000;
+/// Waits up to this long leave little behind, however often: what the turns of so much time have made.
+const BRIEF: i128 = 30_000_000_000;
 
 /// The finding about a ticker or timer that is thrown away while it runs, if there is one.
 pub fn check(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
@@ -83,14 +83,14 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
     {
         return None;
     }
-    let (select, own) = arm(cx, function, held)?;
+    let (select, own) = arm(cx, function, held.call)?;
     let entered = cfg.step_of_stmt(select)?;
     let others = cfg.edges_of(cfg.block_of(entered)).iter().filter_map(|edge| match edge.kind {
-        EdgeKind::Arm(_, index) if index != own => Some(edge.to),
+        EdgeKind::Arm(_, index) if index != own => Some((index, edge.to)),
         _ => None,
     });
-    let others: Vec<BlockId> = others.collect();
-    let again = others.iter().any(|&block| comes_to(cfg, block, held.at.step));
+    let others: Vec<(u32, BlockId)> = others.collect();
+    let again = others.iter().any(|&(_, block)| comes_to(cfg, block, held.at.step));
     let wait = wait(function, held.call);
     let long = match wait {
         Some(wait) => wait > SOON,
@@ -108,8 +108,10 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
     };
     let mut finding = cx.finding(held.span(function), "stays until it fires", message);
     let adds_up = || matches!(recurrence::runs(&cx.package, cx.func), Runs::Again(..));
-    let brief = wait.is_some_and(|wait| wait <= BRIEF);
-    finding.confidence = match !brief && (again || adds_up()) {
+    // Where it is not known how long that is, it may be a moment: then only what each value leaves adds up.
+    let sends = || again && others.iter().any(|&(index, _)| is_send(function, select, index));
+    let is_long = wait.map_or_else(sends, |wait| wait > BRIEF);
+    finding.confidence = match is_long && (again || adds_up()) {
         true => finding.confidence.min(Confidence::Medium),
         // One timer for each time that the loop ends, or for each turn of the last seconds.
         false => Confidence::Low,
@@ -124,6 +126,14 @@ fn waited_for(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> 
         .to_owned();
     finding.help = INSTEAD_OF_AFTER.to_owned();
     Some(finding)
+}
+
+/// Whether a case of a `select` sends.
+fn is_send(function: &Function<'_>, select: StmtId, index: u32) -> bool {
+    let file = function.file;
+    let StmtKind::Select(clauses) = &file.stmt(select).kind else { return false };
+    let comm = clauses.get(index as usize).and_then(|clause| clause.comm);
+    comm.is_some_and(|comm| matches!(file.stmt(comm).kind, StmtKind::Send { .. }))
 }
 
 /// Whether a loop around a call may have any number of turns. Those over what a value holds end soon,
@@ -152,10 +162,14 @@ fn may_go_on(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool
 }
 
 /// The `select` that receives from what the call gives, and the case that does.
-fn arm(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<(StmtId, u32)> {
+pub(super) fn arm(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+) -> Option<(StmtId, u32)> {
     let file = function.file;
     let parents = file.parents(Node::Decl(cx.declared().decl));
-    let mut around = parents.around(Node::Expr(held.call));
+    let mut around = parents.around(Node::Expr(call));
     let comm = around.find_map(|node| match node {
         Node::Stmt(stmt) => Some(stmt),
         _ => None,
@@ -167,7 +181,7 @@ fn arm(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<
 }
 
 /// How long a timer waits, in nanoseconds, if that is a constant, or a variable that is never another.
-fn wait(function: &Function<'_>, call: ExprId) -> Option<i128> {
+pub(super) fn wait(function: &Function<'_>, call: ExprId) -> Option<i128> {
     let duration = *function.args(call).first()?;
     let constant = |expr: ExprId| function.info.constant(expr)?.as_int();
     constant(duration).or_else(|| {
@@ -211,7 +225,7 @@ fn is_call(function: &Function<'_>, expr: ExprId) -> bool {
         && !matches!(function.info.callee(expr), Callee::Conversion(_))
 }
 
-fn comes_to(cfg: &Cfg, block: BlockId, step: StepId) -> bool {
+pub(super) fn comes_to(cfg: &Cfg, block: BlockId, step: StepId) -> bool {
     cfg.finds(Start::Block(block), (), &mut To(step))
 }
 

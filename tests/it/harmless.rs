@@ -1,0 +1,194 @@
+//! What is left, or waited for, so shortly or so seldom that nobody is hurt: told of with low confidence, or not
+//! at all, beside the same where it hurts.
+
+use crate::cli::tells;
+
+const BEFORE_1_23: (&str, &str) = ("go.mod", "module example.com/m\n\ngo 1.22\n");
+
+#[test]
+fn a_timer_that_is_left_by_a_turn() {
+    let source = |other: &str, wait: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\n\
+             func relay(in, out chan int, use func(int), wait time.Duration) {{\n\tfor v := range in {{\n\
+             \t\tselect {{\n\t\tcase {other}:\n\t\t\tuse(v)\n\t\tcase <-time.After({wait}):\n\
+             \t\t\treturn\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let tells_of = |other: &str, wait: &str, expected: &[&str]| {
+        tells(&[BEFORE_1_23, ("m.go", &source(other, wait))], expected);
+    };
+    let (low, medium) = (["m.go:10 timer-not-stopped low"], ["m.go:10 timer-not-stopped medium"]);
+    tells_of("v = <-out", "time.Minute", &medium);
+    tells_of("v = <-out", "20 * time.Second", &low);
+    // How long that is is not known: each value that passes leaves one, each answer need not.
+    tells_of("v = <-out", "wait", &low);
+    tells_of("out <- v", "wait", &medium);
+}
+
+#[test]
+fn a_ticker_that_is_stopped_at_the_end_of_each_turn() {
+    let source = |at_end: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\nfunc watch(done chan struct{{}}, next func() bool) {{\n\
+             \tfor {{\n\t\tticker := time.NewTicker(time.Second)\n\t\tdefer ticker.Stop()\n\
+             \t\tselect {{\n\t\tcase <-ticker.C:\n\t\tcase <-done:\n\t\t\treturn\n\t\t}}\n\
+             \t\tif !next() {{\n\t\t\tcontinue\n\t\t}}\n{at_end}\t}}\n}}\n"
+        )
+    };
+    let told = ["m.go:8 timer-not-stopped medium"];
+    tells(&[BEFORE_1_23, ("m.go", &source(""))], &told);
+    // One way to the next turn is left.
+    tells(&[BEFORE_1_23, ("m.go", &source("\t\tticker.Stop()\n"))], &told);
+    let on_all = source("\t\tticker.Stop()\n")
+        .replace("\t\t\tcontinue", "\t\t\tticker.Stop()\n\t\t\tcontinue");
+    tells(&[BEFORE_1_23, ("m.go", &on_all)], &[]);
+}
+
+#[test]
+fn a_ticker_in_a_program() {
+    let watch = |period: &str| {
+        format!(
+            "package watch\n\nimport \"time\"\n\nfunc Watch(done <-chan int, ask func()) {{\n\
+             \tticker := time.NewTicker({period})\n\tfor {{\n\t\tselect {{\n\t\tcase <-done:\n\t\t\treturn\n\
+             \t\tcase <-ticker.C:\n\t\t\task()\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let program = |calls: &str| {
+        format!(
+            "package main\n\nimport \"example.com/m/watch\"\n\nvar hooks []func()\n\n\
+             func main() {{\n\tdone := make(chan int)\n\tgo func() {{ done <- 1 }}()\n\
+             \trun := func() {{ watch.Watch(done, func() {{}}) }}\n{calls}}}\n"
+        )
+    };
+    let tells_of = |period: &str, calls: Option<&str>, expected: &[&str]| {
+        let (watch, program) = (watch(period), calls.map(program));
+        let mut files = vec![BEFORE_1_23, ("watch/watch.go", &*watch)];
+        files.extend(program.as_deref().map(|program| ("main.go", program)));
+        tells(&files, expected);
+    };
+    let high = ["watch/watch.go:10 timer-not-stopped high"];
+    let low = ["watch/watch.go:10 timer-not-stopped low"];
+    // A library is called by whom it likes.
+    tells_of("time.Minute", None, &high);
+    // What a program keeps may run again, and is not seen to.
+    let kept = "\thooks = append(hooks, run)\n";
+    tells_of("time.Minute", Some(kept), &low);
+    tells_of("10 * time.Millisecond", Some(kept), &high);
+}
+
+#[test]
+fn a_function_that_is_handed_to_a_command() {
+    let program = |takes: &str| {
+        format!(
+            "package main\n\nimport (\n\t\"net/http\"\n\t\"os\"\n\n\t\"github.com/spf13/cobra\"\n)\n\n\
+             func main() {{\n\tcommand(fetch).Execute()\n}}\n\n\
+             func command(run func(string) error) *cobra.Command {{\n{takes}}}\n\n\
+             func fetch(from string) error {{\n\tanswer, err := http.Get(from)\n\tif err != nil {{\n\t\treturn err\n\t}}\n\
+             \tif answer.StatusCode != 200 {{\n\t\treturn os.ErrNotExist\n\t}}\n\treturn answer.Body.Close()\n}}\n"
+        )
+    };
+    let given = "\treturn &cobra.Command{RunE: func(_ *cobra.Command, args []string) error {\n\
+                 \t\treturn run(args[0])\n\t}}\n";
+    tells(&[("main.go", &program(given))], &["main.go:26 body-not-closed low"]);
+    let also = "\tgo run(\"again\")\n".to_owned() + given;
+    tells(&[("main.go", &program(&also))], &["main.go:27 body-not-closed high"]);
+}
+
+#[test]
+fn what_only_tests_make() {
+    let source = |given: &str| {
+        format!(
+            "package store\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"testing\"\n)\n\n\
+             type Store struct{{ url string }}\n\n\
+             func New({given}url string) *Store {{\n\treturn &Store{{url: url}}\n}}\n\n\
+             func (s *Store) Ask(ctx context.Context) (*http.Response, error) {{\n\treturn http.Get(s.url)\n}}\n\n\
+             func (s *Store) One() int   {{ return 1 }}\nfunc (s *Store) Two() int   {{ return 2 }}\n\
+             func (s *Store) Three() int {{ return 3 }}\nfunc (s *Store) Four() int  {{ return 4 }}\n\
+             func (s *Store) Five() int  {{ return 5 }}\nfunc (s *Store) Six() int   {{ return 6 }}\n\
+             func (s *Store) Seven() int {{ return 7 }}\nfunc (s *Store) Eight() int {{ return 8 }}\n\n\
+             func Verbose() bool {{ return testing.Verbose() }}\n"
+        )
+    };
+    let told = ["store/store.go:16 context-not-propagated high"];
+    tells(&[("store/store.go", &source(""))], &told);
+    tells(&[("store/store.go", &source("t *testing.T, "))], &[]);
+}
+
+#[test]
+fn a_request_whose_connection_is_taken_over() {
+    let source = |upgrade: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"net\"\n\t\"net/http\"\n\n\t\"github.com/gorilla/websocket\"\n)\n\n\
+             var upgrader websocket.Upgrader\n\n\
+             func run(w http.ResponseWriter, r *http.Request) {{\n{upgrade}\
+             \tif _, err := net.Dial(\"tcp\", r.URL.Path); err != nil {{\n\t\tprintln(err.Error())\n\t}}\n}}\n"
+        )
+    };
+    tells(&[("m.go", &source(""))], &["m.go:13 context-not-propagated high"]);
+    let upgrade = "\tconn, err := upgrader.Upgrade(w, r, nil)\n\tif err != nil {\n\t\treturn\n\t}\n\
+                   \tdefer conn.Close()\n";
+    tells(&[("m.go", &source(upgrade))], &[]);
+}
+
+#[test]
+fn a_client_that_a_function_makes_with_a_timeout() {
+    let source = |timeout: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"time\"\n)\n\nvar limit = 10 * time.Second\n\n\
+             func client() *http.Client {{\n\treturn &http.Client{{{timeout}}}\n}}\n\n\
+             type asker struct{{ client *http.Client }}\n\nfunc newAsker() *asker {{\n\
+             \treturn &asker{{client: client()}}\n}}\n\n\
+             func (a *asker) ask(ctx context.Context) (*http.Response, error) {{\n\
+             \treturn a.client.Get(\"https://example.com\")\n}}\n"
+        )
+    };
+    tells(&[("m.go", &source(""))], &["m.go:22 context-not-propagated high"]);
+    tells(&[("m.go", &source("Timeout: limit"))], &[]);
+}
+
+#[test]
+fn a_dial_that_is_told_how_long_it_may_take() {
+    let source = |dial: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net\"\n\t\"time\"\n)\n\n\
+             type dialer struct{{ limit time.Duration }}\n\n\
+             func (d *dialer) dial(ctx context.Context, to string) (net.Conn, error) {{\n\treturn {dial}\n}}\n"
+        )
+    };
+    let bare = source("net.Dial(\"tcp\", to)")
+        .replace("\t\"time\"\n", "\t_ \"time\"\n")
+        .replace("time.Duration", "int");
+    tells(&[("m.go", &bare)], &["m.go:12 context-not-propagated high"]);
+    let timed = source("net.DialTimeout(\"tcp\", to, d.limit)");
+    tells(&[("m.go", &timed)], &["m.go:12 context-not-propagated low"]);
+}
+
+#[test]
+fn what_another_module_of_the_run_does_with_a_context() {
+    let main = "package m\n\nimport (\n\t\"context\"\n\n\t\"example.com/lib/db\"\n)\n\n\
+                func read(ctx context.Context, from db.Reader) error {\n\
+                \treturn from.Begin(context.Background())\n}\n";
+    let module = "module example.com/m\n\ngo 1.26\n\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n";
+    let reader = "package db\n\nimport \"context\"\n\ntype Reader interface {\n\tBegin(ctx context.Context) error\n}\n";
+    let local = |waits: &str| {
+        format!(
+            "package local\n\nimport \"context\"\n\ntype Disk struct {{\n\tfree chan int\n}}\n\n\
+             func (d *Disk) Begin(ctx context.Context) error {{\n\tselect {{\n\tcase <-ctx.Done():\n\
+             \t\treturn ctx.Err()\n{waits}\t}}\n\treturn nil\n}}\n"
+        )
+    };
+    let tells_of = |waits: &str, expected: &[&str]| {
+        let files = [
+            ("go.mod", module),
+            ("m.go", main),
+            ("lib/go.mod", "module example.com/lib\n\ngo 1.26\n"),
+            ("lib/db/db.go", reader),
+            ("lib/local/local.go", &local(waits)),
+        ];
+        tells(&files, expected);
+    };
+    tells_of("\tcase <-d.free:\n", &["m.go:10 context-not-propagated high"]);
+    // It only looks whether it has ended.
+    tells_of("\tdefault:\n", &[]);
+}
