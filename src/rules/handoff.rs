@@ -26,6 +26,14 @@ pub const WRITER_METHODS: [&str; 8] =
 /// is given the request: from then on the server does nothing with it. The response writer writes nothing, and
 /// the request's context is not cancelled before the handler returns (`net/http`'s `Hijacker`).
 pub fn takes_over_before(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool {
+    let answers = |ty: &Type| {
+        [TypeRole::ResponseWriter, TypeRole::Pooled].iter().any(|&role| has_role(cx, ty, role))
+    };
+    let mut locals = function.info.locals().iter();
+    // Who only has a request is its client.
+    if !locals.any(|local| matches!(local.kind, LocalKind::Param(_)) && answers(&local.ty)) {
+        return false;
+    }
     let cfg = &function.body(at.body).cfg;
     cfg.steps().any(|step| {
         let Some(call) = cfg.step(step).call(function.file) else { return false };

@@ -18,7 +18,7 @@ use crate::rules::PackageCx;
 use crate::rules::scene::{importers, is_for_tests, serves_tests};
 use crate::source::{Location, Span};
 use crate::summary::facts;
-use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtKind};
+use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind};
 
 /// How often a function runs.
 pub enum Runs {
@@ -127,17 +127,22 @@ fn is_started(cx: &PackageCx<'_>, func: FuncId, libraries: bool) -> bool {
     while let Some(func) = open.pop() {
         let declared = cx.index.func(func);
         let users = users(cx, declared);
+        // What is named by somebody who never runs is handed to nobody.
+        let is_free = users.calls.is_empty() && users.named_in.is_empty();
+        let serves = || serves_requests(cx, declared).is_some();
         let is_started = is_start(cx.index, declared)
-            || serves_requests(cx, declared).is_some()
             || serves_tests(cx.index, func)
             || declared.is_literal
-            || users.has_unseen()
-            || libraries && users.calls.is_empty() && may_be_called_by_library(declared)
+            || users.called_by_name
+            || users.in_variable
+            || (is_free || declared.name.as_str() == "ServeHTTP") && serves()
+            || libraries && is_free && may_be_called_by_library(declared)
             || !is_of_program(cx, func.package);
         if is_started || met.len() > MAX_FUNCTIONS {
             return true;
         }
         let callers = users.calls.iter().map(|call| call.caller);
+        let callers = callers.chain(users.named_in.iter().copied());
         open.extend(callers.filter(|&caller| met.insert(caller)));
     }
     false
@@ -215,6 +220,10 @@ pub struct Users {
     unknown: bool,
     /// Whether something that is not known has a method of its name called.
     called_by_name: bool,
+    /// The functions that name it where it is not called.
+    named_in: Vec<FuncId>,
+    /// Whether the initial value of a package's variable names it.
+    in_variable: bool,
 }
 
 impl Users {
@@ -268,7 +277,9 @@ fn find_users(cx: &PackageCx<'_>, func: &Func) -> Users {
     for package in cx.packages_with(func.name) {
         // With tests a package is there twice, and its functions call nobody else there.
         let is_other = package != own;
-        if is_other && (cx.index.is_with_tests(package) || !may_use(cx.index, package, func)) {
+        let is_test =
+            || cx.index.is_with_tests(package) || is_for_tests(cx.index.path_in_module(package));
+        if is_other && (is_test() || !may_use(cx.index, package, func)) {
             continue;
         }
         for caller in &cx.index.package(package).funcs {
@@ -307,6 +318,7 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, users:
                 continue;
             }
             let around = Around { cx, info: &info, file, parents: &parents };
+            users.in_variable = true;
             users.named(around.is_of_command(node));
         }
     }
@@ -378,6 +390,7 @@ fn find_uses(cx: &PackageCx<'_>, func: &Func, caller: &Func, users: &mut Users) 
                         .func_named(&info, expr)
                         .is_some_and(|id| is_same(cx.index, id, func)) =>
             {
+                users.named_in.push(caller.id);
                 users.named(is_for_command(node));
             }
             _ => {}
@@ -585,11 +598,26 @@ fn repeats(cx: &PackageCx<'_>, caller: FuncId, parents: &Parents, node: Node) ->
     Some(Location { file: func.file, span })
 }
 
-/// Whether the turn of a loop that comes to something ends with the loop: it is part of a `return`.
+/// Whether the turn of a loop that comes to something ends with the loop: it is part of a `return`, or stands in a
+/// case that ends with one.
 fn leaves(file: &File, parents: &Parents, node: Node, around: Node) -> bool {
-    let inner = parents.around(node).take_while(|&node| node != around);
-    inner.into_iter().any(|node| match node {
-        Node::Stmt(stmt) => matches!(file.stmt(stmt).kind, StmtKind::Return(_)),
-        _ => false,
-    })
+    let returns = |stmt: StmtId| matches!(file.stmt(stmt).kind, StmtKind::Return(_));
+    let mut inside = node;
+    for outer in parents.around(node).take_while(|&node| node != around) {
+        let Node::Stmt(stmt) = outer else { continue };
+        let ends = match &file.stmt(stmt).kind {
+            StmtKind::Return(_) => true,
+            StmtKind::Select(clauses) => clauses.iter().any(|clause| {
+                let parts = clause.comm.iter().chain(&clause.body);
+                let is_in = parts.into_iter().any(|&part| Node::Stmt(part) == inside);
+                is_in && clause.body.last().is_some_and(|&last| returns(last))
+            }),
+            _ => false,
+        };
+        if ends {
+            return true;
+        }
+        inside = outer;
+    }
+    false
 }

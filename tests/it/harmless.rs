@@ -192,3 +192,49 @@ fn what_another_module_of_the_run_does_with_a_context() {
     // It only looks whether it has ended.
     tells_of("\tdefault:\n", &[]);
 }
+
+#[test]
+fn a_handler_that_only_who_is_never_called_hands_out() {
+    let web = "package web\n\nimport (\n\t\"net\"\n\t\"net/http\"\n)\n\nfunc Start() {}\n\n\
+               func NewServer() http.Handler {\n\tmux := http.NewServeMux()\n\tmux.HandleFunc(\"/x\", load)\n\
+               \treturn mux\n}\n\nfunc load(w http.ResponseWriter, r *http.Request) {\n\
+               \tif _, err := net.Dial(\"tcp\", r.URL.Path); err != nil {\n\t\tprintln(err.Error())\n\t}\n}\n";
+    let program = |runs: &str| {
+        format!(
+            "package main\n\nimport (\n\t\"net/http\"\n\n\t\"example.com/m/web\"\n)\n\n\
+             var serve = http.ListenAndServe\n\nfunc main() {{\n\t{runs}\n}}\n"
+        )
+    };
+    let tells_of = |runs: &str, expected: &[&str]| {
+        tells(&[("web/web.go", web), ("main.go", &program(runs))], expected);
+    };
+    tells_of("serve(\":80\", web.NewServer())", &["web/web.go:17 context-not-propagated high"]);
+    tells_of("web.Start()", &["web/web.go:17 context-not-propagated low"]);
+}
+
+#[test]
+fn a_loop_of_a_command_that_one_case_ends() {
+    let library = "package get\n\nimport \"context\"\n\n\
+                   func Get(ctx context.Context, ask func() (string, error)) (string, error) {\n\
+                   \terrs := make(chan error)\n\tanswers := make(chan string, 1)\n\tgo func() {\n\t\tfor {\n\
+                   \t\t\tanswer, err := ask()\n\t\t\tif err != nil {\n\t\t\t\terrs <- err\n\t\t\t\tcontinue\n\t\t\t}\n\
+                   \t\t\tanswers <- answer\n\t\t\treturn\n\t\t}\n\t}()\n\tfor {\n\t\tselect {\n\
+                   \t\tcase err := <-errs:\n\t\t\tprintln(err.Error())\n\t\tcase answer := <-answers:\n\
+                   \t\t\treturn answer, nil\n\t\tcase <-ctx.Done():\n\t\t\treturn \"\", ctx.Err()\n\t\t}\n\t}\n}\n";
+    let program = |runs: &str| {
+        format!(
+            "package main\n\nimport (\n\t\"context\"\n\t\"errors\"\n\t\"time\"\n\n\t\"example.com/m/get\"\n\t\"github.com/spf13/cobra\"\n)\n\n\
+             func ask() (string, error) {{\n\ttime.Sleep(time.Second)\n\treturn \"\", errors.New(\"none\")\n}}\n\n\
+             func main() {{\n\tcommand := &cobra.Command{{RunE: func(command *cobra.Command, _ []string) error {{\n\
+             {runs}\t}}}}\n\tcommand.Execute()\n}}\n"
+        )
+    };
+    let tells_of = |runs: &str, expected: &[&str]| {
+        tells(&[("get/get.go", library), ("main.go", &program(runs))], expected);
+    };
+    let once = "\t\tctx, cancel := context.WithTimeout(context.Background(), time.Minute)\n\t\tdefer cancel()\n\
+                \t\t_, err := get.Get(ctx, ask)\n\t\treturn err\n";
+    tells_of(once, &["get/get.go:12 send-without-receiver low"]);
+    let again = format!("\t\tfor {{\n{}\t\t}}\n", once.replace("return err", "println(err)"));
+    tells_of(&again, &["get/get.go:12 send-without-receiver medium"]);
+}

@@ -3346,7 +3346,10 @@ fn a_timer_that_begins_anew_before_it_fires() {
     check(&[("m.go", &source("", ticks))], &told);
     // The tick ends the loop, comes later, or no more.
     check(&[("m.go", &source("", &ticks.replace("try()", "return 1")))], &[]);
-    check(&[("m.go", &source("", ticks).replace("NewTicker(time.Second)", "NewTicker(time.Hour)"))], &[]);
+    check(
+        &[("m.go", &source("", ticks).replace("NewTicker(time.Second)", "NewTicker(time.Hour)"))],
+        &[],
+    );
     check(&[("m.go", &source("\tticker.Stop()\n", ticks))], &[]);
     // One timer for all turns.
     let once = source("\tend := time.After(time.Minute)\n", ticks);
