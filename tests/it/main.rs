@@ -18,6 +18,7 @@ mod fixes;
 mod fixtures;
 mod flow;
 mod fuzz;
+mod gathered;
 mod hostile;
 mod index;
 mod layering;
