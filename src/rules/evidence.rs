@@ -17,7 +17,9 @@ mod consumer;
 mod counts_itself;
 mod drained;
 mod exhausted;
+mod gathered;
 mod groups;
+mod half_set;
 mod held_on;
 mod inverted;
 mod leaver;
@@ -32,9 +34,11 @@ mod outside;
 mod own_end;
 mod own_receiver;
 mod parent;
+mod prefetched;
 mod promised;
 mod reading;
 mod recipient;
+mod refilled;
 mod relocked;
 mod runs;
 mod sibling;
@@ -104,6 +108,7 @@ pub fn send_and_receive_in_one_goroutine(package: &PackageCx<'_>, findings: &mut
     let groups = Groups::told_of(package);
     both_ends::check(&groups, findings);
     own_receiver::check(&groups, findings);
+    refilled::check(&groups, findings);
 }
 
 /// Uses of channels that are nil: never made, or set to nil.
@@ -116,9 +121,11 @@ pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["chan "], |scene| unrun::check(scene, findings));
 }
 
-/// Closes of channels that others may still send on.
+/// Closes of channels that others may still send on, or that nobody has made.
 pub fn close_misuse(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    closed::check(&Groups::told_of(package), findings);
+    let groups = Groups::told_of(package);
+    closed::check(&groups, findings);
+    half_set::check(&groups, findings);
 }
 
 /// Waits under a lock that the other side needs.

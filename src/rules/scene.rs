@@ -495,6 +495,12 @@ impl<'a> Scene<'a> {
         Some(LocalId(at as u32))
     }
 
+    /// Whether an expression is a field of the receiver itself.
+    pub fn is_of_receiver(&self, expr: ExprId) -> bool {
+        let own = self.selector(expr).and_then(|(base, _)| self.local(base));
+        own.is_some() && own == self.receiver()
+    }
+
     /// The calls of a declared function, those that start or defer it too.
     pub fn calls(&self, func: FuncId) -> impl Iterator<Item = ExprId> {
         self.nodes.iter().filter_map(move |&node| {
@@ -528,6 +534,15 @@ impl<'a> Scene<'a> {
             StmtKind::Assign { left, .. } | StmtKind::Define { left, .. } => left.contains(&expr),
             _ => false,
         }
+    }
+
+    /// Whether a literal of a struct sets a field of this name.
+    pub fn is_key(&self, literal: ExprId, name: Symbol) -> bool {
+        let ExprKind::CompositeLit { ref elements, .. } = self.file.expr(literal).kind else {
+            return false;
+        };
+        let mut keys = elements.iter().filter_map(|element| element.key);
+        keys.any(|key| matches!(self.file.expr(key).kind, ExprKind::Ident(key) if key == name))
     }
 
     /// The arguments of a call.
@@ -633,6 +648,16 @@ fn has_type(ty: &Type, expected: &TypeExpr) -> bool {
         },
         _ => false,
     }
+}
+
+/// The functions of a package that may name something, those of tests left out.
+pub fn naming<'a>(cx: &FunctionCx<'a>, name: Symbol) -> impl Iterator<Item = Scene<'a>> + use<'a> {
+    let cx = *cx;
+    let funcs = cx.index().package(cx.func.package).funcs.iter();
+    let named = funcs.filter(move |func| {
+        cx.index().may_name(func.id, name) && !cx.index().is_in_test_file(func.id)
+    });
+    named.filter_map(move |func| Scene::new(FunctionCx { func: func.id, ..cx }))
 }
 
 /// Whether something stands in a loop without a condition, of the same function or literal.

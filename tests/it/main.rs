@@ -18,6 +18,7 @@ mod fixes;
 mod fixtures;
 mod flow;
 mod fuzz;
+mod gathered;
 mod harmless;
 mod hostile;
 mod index;

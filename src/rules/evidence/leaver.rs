@@ -4,9 +4,11 @@
 //! a `select` with an arm on which the receiver returns. Then either that arm is one that stays
 //! ready for good (a context that is done, a channel that is closed): whoever sends after it, with
 //! nothing beside, waits for ever. Or the channel is made for one request by the function that
-//! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever. Room of
+//! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever. Or the
+//! answers of an object's goroutines are gathered once ([`gathered`]). Room of
 //! a constant size is taken by those who send after it, where the receiver closes another channel to say
-//! that it has left, and they do not look.
+//! that it has left, and they do not look; any room is full where somebody makes more as long as there is
+//! some ([`prefetched`]).
 
 use std::cell::OnceCell;
 
@@ -19,8 +21,10 @@ use crate::rules::endable::is_of_endless;
 use crate::rules::evidence::announced;
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::closed::may_recover;
+use crate::rules::evidence::gathered;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::reaches_without;
+use crate::rules::evidence::prefetched;
 use crate::rules::evidence::traffic::{after_recover, loops_around};
 use crate::rules::evidence::{confidence_at, confidence_of_made, first_line};
 use crate::rules::scene::{Scene, holds_any};
@@ -52,6 +56,11 @@ pub(super) struct Arm {
 }
 
 impl Arm {
+    /// An arm that stays ready once it is.
+    pub(super) fn for_good(comm: StmtId, channel: ExprId) -> Arm {
+        Arm { comm, channel, stays: true }
+    }
+
     /// Whether it stays ready once it is.
     pub(super) fn stays(&self) -> bool {
         self.stays
@@ -83,11 +92,12 @@ impl<'g, 'a> Left<'g, 'a> {
             true => announced::ends(groups, group),
             false => FxHashSet::default(),
         };
-        if group.may_have_room() && announced.is_empty() {
-            return None;
-        }
+        let arm_of = match group.may_have_room() && announced.is_empty() {
+            true => prefetched::arm,
+            false => leaving_arm,
+        };
         let receives: Vec<(&Op, Arm)> = with(Act::Receive)
-            .map(|op| Some((op, leaving_arm(groups, group, op)?)))
+            .map(|op| Some((op, arm_of(groups, group, op)?)))
             .collect::<Option<_>>()?;
         let sends: Vec<&Op> = with(Act::Send)
             .filter(|op| {
@@ -163,7 +173,12 @@ impl<'g, 'a> Left<'g, 'a> {
 
     /// A channel whose receiver has gone for good: the first send of each function.
     fn leavers(&self, findings: &mut Vec<Finding>) {
-        if !self.receives.iter().all(|(op, arm)| arm.stays || self.is_gone_for_good(op, arm)) {
+        let leaves_for_good = |&(op, arm): &(&Op, Arm)| {
+            arm.stays
+                || self.is_gone_for_good(op, &arm)
+                || gathered::takes_each_once(self.groups, op, &self.sends)
+        };
+        if !self.receives.iter().all(leaves_for_good) {
             return;
         }
         if self.is_closed_at_the_end() || self.comes_back() {
@@ -180,7 +195,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 && !self.ends_receiver(send)
                 && !self.knows_the_end(send, &ending)
                 && !self.is_caught(send)
-                && (self.announced.is_empty() || self.may_fill(send))
+                && (!self.group.may_have_room() || self.may_fill(send))
             {
                 told.push(send.scene);
                 findings.push(self.leaver(send));
@@ -192,7 +207,15 @@ impl<'g, 'a> Left<'g, 'a> {
     /// a receiver is left.
     fn may_fill(&self, send: &Op) -> bool {
         let receives = self.receives.iter().map(|&(receive, _)| receive);
-        announced::is_missed(self.groups, send, receives, &self.announced)
+        match self.is_prefetched() {
+            true => prefetched::keeps_full(self.groups, send, &self.receives),
+            false => announced::is_missed(self.groups, send, receives, &self.announced),
+        }
+    }
+
+    /// Whether the room of the channel is kept full for those who ask.
+    fn is_prefetched(&self) -> bool {
+        self.group.may_have_room() && self.announced.is_empty()
     }
 
     /// Whether a receiver leaves only by a context that nobody in the run ends, or is run again when it has
@@ -327,9 +350,13 @@ impl<'g, 'a> Left<'g, 'a> {
                 receiver.cx.finding(asked, "asked for here", message)
             }
             None => {
+                let ready = short(receiver, arm.channel);
+                let when = match self.is_prefetched() {
+                    true => format!("any more when `{ready}` is ready"),
+                    false => format!("once `{}` has returned", receiver.name.name),
+                };
                 let message = format!(
-                    "nobody receives from `{name}` once `{}` has returned, and this send waits for nothing else",
-                    receiver.name.name
+                    "nobody receives from `{name}` {when}, and this send waits for nothing else"
                 );
                 scene.cx.finding(sent, "stays here", message)
             }
@@ -342,6 +369,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 location: maker.cx.location(maker.span(make.node)),
                 role: Role::Made,
                 message: match self.group.may_have_room() {
+                    true if self.is_prefetched() => "made here, with bounded room".to_owned(),
                     true => "made here, with room for a few".to_owned(),
                     false => "made here, unbuffered".to_owned(),
                 },
@@ -358,10 +386,22 @@ impl<'g, 'a> Left<'g, 'a> {
             finding.help = "make a channel with room for the answer for each question".to_owned();
             return finding;
         }
-        finding.why = format!(
-            "every receive stands in a `select` whose arm `<-{ready}` returns, and then no receiver is left"
-        );
-        finding.help = format!("send in a `select` with `{ready}` or what tells of it");
+        finding.why = match self.is_prefetched() {
+            true => {
+                "the loop makes more as soon as there is room, so it waits here when the end comes"
+                    .to_owned()
+            }
+            false => format!(
+                "every receive stands in a `select` whose arm `<-{ready}` returns, and then no receiver is left"
+            ),
+        };
+        finding.help = match arm.stays {
+            true => format!("send in a `select` with `{ready}` or what tells of it"),
+            false => format!(
+                "send in a `select` with a channel that `{}` closes when it leaves",
+                receiver.name.name
+            ),
+        };
         finding
     }
 

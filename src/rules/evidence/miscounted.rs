@@ -1,16 +1,19 @@
 //! A `WaitGroup` of one function that is counted up on a path where nobody counts it down.
 //!
-//! Three forms. *Skipped*: from `wg.Add(1)` a path comes to the next turn of the loop, or to
+//! Four forms. *Skipped*: from `wg.Add(1)` a path comes to the next turn of the loop, or to
 //! `wg.Wait()`, and nothing on it uses the group. *Skipped of all*: `wg.Add(len(xs))` stands before
-//! the loop over `xs`, and a turn of it uses the group on one path and not on another. *Not done*:
+//! the loop over `xs`, and a turn of it uses the group on one path and not on another; or a goroutine
+//! is started for each of those that were chosen from `xs` ([`chosen`]). *Not done*:
 //! a goroutine that calls `wg.Done()` on one way out leaves on another without it.
 //!
 //! The group must be a variable of the function that only its own methods, and literals of which it
 //! is known when they run, ever use.
 
+mod chosen;
+
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Def, LocalId, LocalKind, Type};
+use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, asked, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::runs::{How, Run, runs};
@@ -35,7 +38,11 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         }
         let Some(group) = Group::of(scene, &read, local) else { continue };
         findings.extend(
-            group.skipped().or_else(|| group.skipped_of_all()).or_else(|| group.not_done()),
+            group
+                .skipped()
+                .or_else(|| group.skipped_of_all())
+                .or_else(|| chosen::fewer(&group))
+                .or_else(|| group.not_done()),
         );
     }
 }
@@ -179,6 +186,17 @@ impl<'g, 'a> Group<'g, 'a> {
         })
     }
 
+    /// What `wg.Add(len(xs))` counts: `xs`.
+    fn counted(&self, call: ExprId) -> Option<ExprId> {
+        let scene = self.scene;
+        let [count] = scene.args(call) else { return None };
+        let count = scene.file.unparen(*count);
+        match scene.info.callee(count) {
+            Callee::Builtin(Builtin::Len) => scene.args(count).first().copied(),
+            _ => None,
+        }
+    }
+
     fn added(&self, call: ExprId) -> Option<i128> {
         let [count] = self.scene.args(call) else { return None };
         self.scene.info.constant(*count)?.as_int()
@@ -188,13 +206,7 @@ impl<'g, 'a> Group<'g, 'a> {
     fn skipped_of_all(&self) -> Option<Finding> {
         let (scene, function) = (self.scene, &self.read.function);
         for &(at, call) in &self.adds {
-            let [count] = scene.args(call) else { continue };
-            let counted = match scene.file.expr(scene.file.unparen(*count)).kind {
-                ExprKind::Call { .. } if scene.text(*count).starts_with("len(") => {
-                    scene.args(scene.file.unparen(*count)).first().map(|&of| scene.text(of))
-                }
-                _ => None,
-            };
+            let counted = self.counted(call).map(|counted| scene.text(counted));
             let Some(counted) = counted else { continue };
             let cfg = &function.body(at.body).cfg;
             for step in cfg.steps() {
@@ -227,12 +239,13 @@ impl<'g, 'a> Group<'g, 'a> {
         cfg.search(Start::After(next), Vec::new(), &mut walk).into_iter().next()
     }
 
-    /// A goroutine that calls `Done` on one way out and not on another.
+    /// The goroutines that call `Done` on one way out and not on another.
     fn not_done(&self) -> Option<Finding> {
         let (scene, function) = (self.scene, &self.read.function);
+        let mut told: Vec<Undue> = Vec::new();
         for &done in &self.dones {
             let body = done.body;
-            let run = runs(scene, function, body)?;
+            let Some(run) = runs(scene, function, body) else { break };
             let [run] = run[..] else { continue };
             if run.how != How::Go || !self.runs_in_place(run.at.body) {
                 continue;
@@ -248,13 +261,17 @@ impl<'g, 'a> Group<'g, 'a> {
             let for_each = cfg.reaches(done.step, done.step);
             let mut walk = Undone { group: self, body, for_each, conditions: &conditions };
             let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);
-            let path =
-                paths.iter().find(|path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_))));
-            if let Some(path) = path {
-                return Some(self.tell_not_done(path, done, run.at));
+            let left = paths.iter().find_map(|path| match path.end {
+                PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
+                _ => None,
+            });
+            if let Some(left) = left
+                && told.iter().all(|other| other.done.body != body)
+            {
+                told.push(Undue { started: run.at, left, done });
             }
         }
-        None
+        (!told.is_empty()).then(|| self.tell_not_done(&told))
     }
 
     /// Whether a body is the group's own, or that of a literal in it which is called where it
@@ -313,33 +330,32 @@ impl<'g, 'a> Group<'g, 'a> {
         found.next().is_none().then_some(first)
     }
 
-    fn tell_not_done(&self, path: &Path<Decided>, done: At, started: At) -> Finding {
+    fn tell_not_done(&self, told: &[Undue]) -> Finding {
         let (scene, name) = (self.scene, self.name());
-        let file = scene.file;
-        let PathEnd::Exit(_, Exit::Return(stmt)) = path.end else {
-            unreachable!("only paths that return are told")
-        };
-        let span = first_line(scene, scene.span(Node::Stmt(stmt)));
-        let mut finding = self.finding();
         let function = &self.read.function;
-        let start = function.body(started.body).cfg.step(started.step).span(file);
-        finding.labels.push(self.note(
-            first_line(scene, start),
-            Role::Started,
-            "the goroutine starts here".to_owned(),
-        ));
-        finding.labels.push(self.note(
-            span,
-            Role::Left,
-            format!("it can return here without `{name}.Done()`"),
-        ));
-        let done = function.body(done.body).cfg.step(done.step).span(file);
-        finding.labels.push(self.note(
-            first_line(scene, done),
-            Role::Context,
-            "counted down on another path".to_owned(),
-        ));
-        finding.help = format!("`defer {name}.Done()` as the first statement of the goroutine");
+        let place = |at: At| {
+            let cfg = &function.body(at.body).cfg;
+            first_line(scene, cfg.step(at.step).span(scene.file))
+        };
+        let mut finding = self.finding();
+        for undue in told {
+            let left = first_line(scene, scene.span(Node::Stmt(undue.left)));
+            finding.labels.extend([
+                self.note(
+                    place(undue.started),
+                    Role::Started,
+                    "the goroutine starts here".to_owned(),
+                ),
+                self.note(left, Role::Left, format!("it can return here without `{name}.Done()`")),
+                self.note(
+                    place(undue.done),
+                    Role::Context,
+                    "counted down on another path".to_owned(),
+                ),
+            ]);
+        }
+        let of = if told.len() == 1 { "the" } else { "each" };
+        finding.help = format!("`defer {name}.Done()` as the first statement of {of} goroutine");
         finding
     }
 
@@ -359,6 +375,14 @@ impl<'g, 'a> Group<'g, 'a> {
     fn note(&self, span: Span, role: Role, message: String) -> Label {
         Label { location: self.scene.cx.location(span), role, message }
     }
+}
+
+/// A goroutine that can leave without counting itself down.
+struct Undue {
+    started: At,
+    left: StmtId,
+    /// Where it counts itself down on another path.
+    done: At,
 }
 
 /// Whether an identifier is where the group is stored.

@@ -17,7 +17,7 @@ use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node};
 
 /// How many calls lie at most between the receive and the send.
-const MAX_CALLS: u32 = 3;
+pub(super) const MAX_CALLS: u32 = 3;
 
 /// Reports the sends of goroutines to themselves.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -86,7 +86,7 @@ fn is_started_once(groups: &Groups<'_>, scene: &Scene<'_>, receive: &Op) -> bool
 }
 
 /// The bare send of a method on the channel, in turn and whatever it is given.
-fn sent_below<'g>(
+pub(super) fn sent_below<'g>(
     groups: &Groups<'_>,
     group: &'g Group,
     from: &Scene<'_>,
