@@ -32,6 +32,7 @@ mod program;
 mod project;
 mod real;
 mod robustness;
+mod ruled_out;
 mod schedules;
 mod shared;
 mod sides;

@@ -3,16 +3,20 @@
 //! Three forms. *Skipped*: from `wg.Add(1)` a path comes to the next turn of the loop, or to
 //! `wg.Wait()`, and nothing on it uses the group. *Skipped of all*: `wg.Add(len(xs))` stands before
 //! the loop over `xs`, and a turn of it uses the group on one path and not on another. *Not done*:
-//! a goroutine that calls `wg.Done()` on one way out leaves on another without it.
+//! a goroutine that calls `wg.Done()` on one way out leaves on another without it, unless that way has found that
+//! nothing was counted for it.
 //!
 //! The group must be a variable of the function that only its own methods, and literals of which it
 //! is known when they run, ever use.
+
+mod guard;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, asked, condition};
 use crate::rules::evidence::first_line;
+use crate::rules::evidence::miscounted::guard::{Found, Guards};
 use crate::rules::evidence::runs::{How, Run, runs};
 use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
 use crate::rules::scene::{Scene, is_beside_tests};
@@ -246,12 +250,14 @@ impl<'g, 'a> Group<'g, 'a> {
             }
             let conditions = Conditions::new(function, body);
             let for_each = cfg.reaches(done.step, done.step);
-            let mut walk = Undone { group: self, body, for_each, conditions: &conditions };
-            let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);
+            let guards = Guards::of(scene, function, self.adds.iter().map(|&(_, call)| call));
+            let mut walk =
+                Undone { group: self, body, for_each, conditions: &conditions, guards: &guards };
+            let paths = cfg.search(Start::Entry, Default::default(), &mut walk);
             let path =
                 paths.iter().find(|path| matches!(path.end, PathEnd::Exit(_, Exit::Return(_))));
             if let Some(path) = path {
-                return Some(self.tell_not_done(path, done, run.at));
+                return self.tell_not_done(path.end, done, run.at);
             }
         }
         None
@@ -313,12 +319,10 @@ impl<'g, 'a> Group<'g, 'a> {
         found.next().is_none().then_some(first)
     }
 
-    fn tell_not_done(&self, path: &Path<Decided>, done: At, started: At) -> Finding {
+    fn tell_not_done(&self, end: PathEnd, done: At, started: At) -> Option<Finding> {
         let (scene, name) = (self.scene, self.name());
         let file = scene.file;
-        let PathEnd::Exit(_, Exit::Return(stmt)) = path.end else {
-            unreachable!("only paths that return are told")
-        };
+        let PathEnd::Exit(_, Exit::Return(stmt)) = end else { return None };
         let span = first_line(scene, scene.span(Node::Stmt(stmt)));
         let mut finding = self.finding();
         let function = &self.read.function;
@@ -340,7 +344,7 @@ impl<'g, 'a> Group<'g, 'a> {
             "counted down on another path".to_owned(),
         ));
         finding.help = format!("`defer {name}.Done()` as the first statement of the goroutine");
-        finding
+        Some(finding)
     }
 
     fn finding(&self) -> Finding {
@@ -480,28 +484,30 @@ struct Undone<'u, 'g, 'a> {
     /// to count once it is given no more.
     for_each: bool,
     conditions: &'u Conditions,
+    guards: &'u Guards<'g, 'a>,
 }
 
 impl Walk for Undone<'_, '_, '_> {
-    type State = Decided;
+    type State = (Decided, Found);
 
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+    fn step(&mut self, (decided, found): &Self::State, step: StepId) -> Passing<Self::State> {
         if self.group.uses_at(At { body: self.body, step }) {
             return Passing::Drop;
         }
         let mut decided = decided.clone();
         self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On((decided, found.clone()))
     }
 
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
+    fn edge(&mut self, (decided, found): &Self::State, edge: &Edge) -> Option<Self::State> {
+        let (mut decided, mut found) = (decided.clone(), found.clone());
+        self.guards.note(&mut found, edge.kind);
         let no_more = self.for_each && self.is_given_no_more(edge);
-        (!no_more && self.conditions.edge(&mut next, edge)).then_some(next)
+        (!no_more && self.conditions.edge(&mut decided, edge)).then_some((decided, found))
     }
 
-    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
-        matches!(exit, Exit::Return(_))
+    fn exit(&mut self, (_, found): &Self::State, exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_)) && !self.guards.rule_out_all(found)
     }
 }
 
