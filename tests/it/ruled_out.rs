@@ -117,6 +117,40 @@ fn a_goroutine_for_which_nothing_was_counted() {
 }
 
 #[test]
+fn a_count_of_other_things_than_the_loop_goes_over() {
+    let source = |counted: &str, again: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             func Handle(all []string, handle func(string) bool) {{\n\tcalls := make([]string, 0, len(all))\n\
+             \tfor _, one := range all {{\n\t\tif handle(one) {{\n\t\t\tcalls = append(calls, one)\n\t\t}}\n\t}}\n\
+             \tvar done sync.WaitGroup\n\tdone.Add(len({counted}))\n\tfor range calls {{\n\
+             \t\tgo func() {{\n\t\t\tdone.Done(){again}\n\t\t}}()\n\t}}\n\tdone.Wait()\n}}\n"
+        )
+    };
+    let told = ["m.go:16 waitgroup-unbalanced medium", "m.go:17 waitgroup-unbalanced medium"];
+    check(&[("m.go", &source("calls", "\n\t\t\tdone.Done()"))], &told);
+    check(&[("m.go", &source("all", ""))], &["m.go:19 waitgroup-unbalanced low"]);
+}
+
+#[test]
+fn a_timer_whose_function_sends_what_is_awaited() {
+    let source = |function: &str| {
+        format!(
+            "package m\n\ntype clock interface{{ AfterFunc(d int, f func()) timer }}\n\n\
+             type timer interface{{ Stop() bool }}\n\n\
+             type dialer struct {{\n\tclock clock\n\ttimer timer\n}}\n\n\
+             func (d *dialer) loop(done chan struct{{}}) {{\n\texpired := make(chan struct{{}}, 1)\n\tfor {{\n\
+             \t\td.rearm(expired)\n\t\tselect {{\n\t\tcase <-done:\n\t\t\treturn\n\t\tcase <-expired:\n\
+             \t\t\td.timer = nil\n\t\t}}\n\t}}\n}}\n\n\
+             func (d *dialer) rearm(ch chan struct{{}}) {{\n\tif d.timer != nil && !d.timer.Stop() {{\n\t\t<-ch\n\
+             \t}}\n\td.timer = d.clock.AfterFunc(1, func() {{ {function} }})\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("println(ch)"))], &["m.go:27 receive-without-sender low"]);
+    check(&[("m.go", &source("ch <- struct{}{}"))], &[]);
+}
+
+#[test]
 fn a_request_that_the_callers_make() {
     let source = |caller: &str| {
         format!(
@@ -136,6 +170,65 @@ fn a_request_that_the_callers_make() {
                  \tr, err := http.NewRequest(\"GET\", url, nil)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\
                  \treturn do(handler, r)\n}";
     check(&[("m.go", &source(makes))], &[]);
+}
+
+#[test]
+fn an_answer_that_comes_only_with_a_later_close() {
+    let limit = "package limit\n\ntype Limit struct{ token chan struct{} }\n\n\
+                 func (l *Limit) Get(done <-chan struct{}) (exit bool) {\n\tselect {\n\tcase <-done:\n\
+                 \t\treturn true\n\tcase l.token <- struct{}{}:\n\t\treturn false\n\t}\n}\n\n\
+                 func (l *Limit) Full(done <-chan struct{}) (exit bool) {\n\tselect {\n\
+                 \tcase l.token <- struct{}{}:\n\t\treturn false\n\tdefault:\n\t\treturn true\n\t}\n}\n";
+    let source = |gets: &str| {
+        format!(
+            "package m\n\nimport \"example.com/m/limit\"\n\n\
+             func start(l *limit.Limit, exit chan struct{{}}, results chan error, work []func() error) {{\n\
+             \tfor _, one := range work {{\n\t\tif exits := l.{gets}(exit); !exits {{\n\
+             \t\t\tgo func() {{ results <- one() }}()\n\t\t}}\n\t}}\n}}\n\n\
+             func Run(l *limit.Limit, work []func() error) {{\n\tresults := make(chan error, len(work))\n\
+             \texit := make(chan struct{{}})\n\tgo start(l, exit, results, work)\n\
+             \tfor range work {{\n\t\tif err := <-results; err != nil {{\n\t\t\tprintln(err.Error())\n\t\t}}\n\t}}\n\
+             \tclose(exit)\n}}\n"
+        )
+    };
+    let check = |gets: &str, expected: &[&str]| {
+        check(&[("limit/limit.go", limit), ("m.go", &source(gets))], expected);
+    };
+    check("Full", &["m.go:18 receive-without-sender medium"]);
+    check("Get", &["m.go:18 receive-without-sender low"]);
+}
+
+#[test]
+fn a_test_that_sleeps_before_it_closes() {
+    let source = |sleeps: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nvar pause = time.Millisecond\n\n\
+             func TestSend(t *testing.T) {{\n\tout := make(chan int)\n\tquit := make(chan int)\n\tgo func() {{\n\
+             \t\tselect {{\n\t\tcase out <- 1:\n\t\tcase <-quit:\n\t\tdefault:\n\t\t}}\n\t}}()\n\
+             \t{sleeps}\n\tclose(out)\n}}\n"
+        )
+    };
+    check(&[("m_test.go", &source("println()"))], &["m_test.go:14 close-misuse high"]);
+    check(&[("m_test.go", &source("time.Sleep(pause)"))], &["m_test.go:14 close-misuse low"]);
+}
+
+#[test]
+fn a_panic_that_is_caught_by_another_package() {
+    let safely = |recovers: &str| {
+        format!(
+            "package safely\n\nfunc End(name string) {{\n\tif err := {recovers}; err != nil {{\n\
+             \t\tprintln(name)\n\t}}\n}}\n"
+        )
+    };
+    let source = "package m\n\nimport (\n\t\"time\"\n\n\t\"example.com/m/safely\"\n)\n\n\
+                  func Wait(work func(), limit time.Duration) {\n\tready := make(chan bool, 1)\n\
+                  \tdefer close(ready)\n\tgo func() {\n\t\tdefer safely.End(\"wait\")\n\t\twork()\n\
+                  \t\tready <- true\n\t}()\n\tselect {\n\tcase <-ready:\n\tcase <-time.After(limit):\n\t}\n}\n";
+    let check = |recovers: &str, expected: &[&str]| {
+        check(&[("safely/safely.go", &safely(recovers)), ("m.go", source)], expected);
+    };
+    check("error(nil)", &["m.go:15 close-misuse medium"]);
+    check("recover()", &["m.go:15 close-misuse low"]);
 }
 
 #[test]
