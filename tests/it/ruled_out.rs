@@ -1,6 +1,6 @@
 //! What another fact of the program rules out: pairs of programs, one with the fact and one without.
 
-use crate::cli::tells as check;
+use crate::cli::{found, module, straggler, tells as check};
 
 #[test]
 fn a_part_that_says_whether_it_has_sent() {
@@ -263,4 +263,36 @@ fn a_url_that_is_parsed_again() {
         &["m.go:15 body-not-closed high"],
     );
     check(&[("m.go", &source("request.URL.String()"))], &[]);
+}
+
+#[test]
+fn room_for_as_many_answers_as_are_asked_for() {
+    let source = |asks: &str| {
+        format!(
+            "package m\n\ntype asker struct{{ work func(int) int }}\n\n\
+             func (a *asker) ask(of int, answer chan int) {{ answer <- a.work(of) }}\n\n\
+             func (a *asker) First(all []int, done chan struct{{}}) int {{\n\tanswer := make(chan int)\n{asks}\
+             \tselect {{\n\tcase n := <-answer:\n\t\treturn n\n\tcase <-done:\n\t\treturn 0\n\t}}\n}}\n"
+        )
+    };
+    let helps = |asks: &str| {
+        let module = module(&[("m.go", &source(asks))]);
+        let run = straggler(module.path())
+            .args(["check", "--no-cache", "--format", "jsonl", "--min-confidence", "low", "./..."])
+            .output();
+        found(run.expect("straggler runs"), ["rule", "help"])
+    };
+    let one = "\tgo func() { a.ask(len(all), answer) }()\n";
+    assert_eq!(
+        helps(one),
+        ["m.go:8 send-without-receiver give the channel room for the answer: `make(..., 1)`"]
+    );
+    let each = "\tfor _, of := range all {\n\t\tgo func() { a.ask(of, answer) }()\n\t}\n";
+    assert_eq!(
+        helps(each),
+        [
+            "m.go:8 send-without-receiver give the channel room for as many answers as are asked for, or send in a \
+          `select` with `done`"
+        ]
+    );
 }
