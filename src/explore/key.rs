@@ -73,6 +73,7 @@ pub(super) fn key(program: Code<'_>, terms: &Terms, state: &State, scratch: &mut
             | u64::from(doubts.cut) << 2
             | u64::from(doubts.unlikely) << 3
             | u64::from(doubts.overslept) << 4
+            | u64::from(doubts.hurried) << 5
             | u64::from(state.opened) << 5,
     );
     Seen { key: walk.hash.finish(), facts }

@@ -9,7 +9,8 @@ use crate::explore::state::State;
 use crate::explore::transition::{Step, Way};
 use crate::explore::value::{ObjectId, Value};
 use crate::explore::{
-    Action, Goroutine, Kind, Lock, Resource, ResourceKind, Site, Stuck, WaitsFor, WitnessStep,
+    Action, Goroutine, Kind, Lock, Misuse, Resource, ResourceKind, Site, Stuck, WaitsFor,
+    WitnessStep,
 };
 use crate::program::code::Op;
 
@@ -22,7 +23,7 @@ pub(super) fn stuck(
     kind: Kind,
 ) -> Stuck {
     let goroutines: Vec<Goroutine> =
-        who.iter().filter_map(|&at| goroutine(&search.machine, state, at)).collect();
+        who.iter().filter_map(|&at| goroutine(&search.machine, state, at, kind)).collect();
     let mut doubts = state.doubts;
     doubts.shrunk = !search.machine.large.is_empty();
     doubts.inexact |= goroutines.iter().any(|goroutine| goroutine.inexact);
@@ -52,10 +53,14 @@ pub(super) fn component(
     Some(stuck(search, node, &state, &at, kind))
 }
 
-fn goroutine(machine: &Machine<'_>, state: &State, at: usize) -> Option<Goroutine> {
+fn goroutine(machine: &Machine<'_>, state: &State, at: usize, kind: Kind) -> Option<Goroutine> {
     let process = &state.processes[at];
     let pending = process.pending.as_ref()?;
-    let ids = resources(&pending.operation);
+    let mut ids = resources(&pending.operation);
+    // Of the channels of a `select` one is closed.
+    if kind == Kind::Misuse(Misuse::SendOnClosed) {
+        ids.retain(|&id| matches!(state.heap.get(id), Object::Channel(it) if it.closed));
+    }
     let resources = ids.iter().map(|&id| resource(machine, state, id)).collect();
     let site = machine.for_caller(process, pending.at);
     let mut calls = calls(process);

@@ -112,6 +112,8 @@ pub struct Doubts {
     pub unlikely: bool,
     /// A sleep was over although somebody had room for a value that was not sent yet.
     pub overslept: bool,
+    /// A sleep was over although somebody could go on who had not done so.
+    pub hurried: bool,
 }
 
 #[derive(Clone, Debug, Default)]

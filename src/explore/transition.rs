@@ -250,6 +250,8 @@ impl Machine<'_> {
                 };
                 let mut senders = (0..state.processes.len()).filter(sends);
                 state.doubts.overslept |= senders.any(|at| !self.enabled(state, at).is_empty());
+                let mut others = (0..state.processes.len()).filter(|&at| at != index);
+                state.doubts.hurried |= others.any(|at| !self.enabled(state, at).is_empty());
                 for process in &mut state.processes {
                     if process.pending.as_ref().is_some_and(|pending| !pending.settled)
                         && let Some(pending) = &mut Rc::make_mut(process).pending

@@ -11,6 +11,7 @@ mod abandoned;
 mod announced;
 mod both_ends;
 mod called_back;
+mod caught;
 mod cleared;
 mod closed;
 mod consumer;
@@ -41,6 +42,7 @@ mod recipient;
 mod refilled;
 mod relocked;
 mod runs;
+mod said;
 mod sibling;
 mod skipped;
 mod stopped_timer;
@@ -72,9 +74,11 @@ use crate::rules::{EVERYWHERE, FunctionCx, PackageCx};
 use crate::source::Span;
 use crate::syntax::Node;
 
+pub(super) use caught::is_caught;
 pub(super) use groups::{Channels, tells_of_channels};
 pub(super) use locks::Locks;
 pub(super) use reading::read_in;
+pub(super) use said::is_said_too_late;
 
 /// A form of evidence: what it finds in a package.
 pub type Evidence = fn(&PackageCx<'_>, &mut Vec<Finding>);

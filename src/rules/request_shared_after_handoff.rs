@@ -2,18 +2,19 @@
 //! without it, and gave it the very request that the filters outside still hold.
 //!
 //! What the two requests share is told by [`sharing`](crate::rules::sharing); whether the function
-//! waits for its goroutine is the summary's.
+//! waits for its goroutine is the summary's. A request that all callers make themselves, as clients do, has no
+//! filters outside.
 
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Exit, Path, PathEnd};
-use crate::index::Def;
+use crate::index::{Def, FuncId, LocalId, LocalKind};
 use crate::rules::handoff::{go_keyword, variable, waits_for_something, way_out};
-use crate::rules::scene::may_start_goroutines;
+use crate::rules::scene::{Scene, may_start_goroutines};
 use crate::rules::sharing::{Handoff, Sharing, served};
-use crate::rules::{Check, FunctionCx, Rule};
+use crate::rules::{Check, FunctionCx, Rule, recurrence};
 use crate::source::Span;
-use crate::summary::{Function, Read, Spawn};
-use crate::syntax::{ExprKind, Node};
+use crate::summary::{Function, Read, Source, Spawn};
+use crate::syntax::{ExprId, ExprKind, Node};
 
 pub const RULE: Rule = Rule {
     page: include_str!("../../rules/request-shared-after-handoff.md"),
@@ -42,7 +43,35 @@ fn check_spawn(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Option<Fi
         return None;
     }
     let handoff = served(cx, function, spawn)?;
+    if is_made_by_callers(cx, function, handoff.parameter) {
+        return None;
+    }
     Some(finding(cx, function, spawn, leaves, &handoff))
+}
+
+/// Whether some of the run call the function, and each of those gives it a request that it has made.
+fn is_made_by_callers(cx: &FunctionCx<'_>, function: &Function<'_>, parameter: LocalId) -> bool {
+    let declared = function.info.local(parameter);
+    let (None, LocalKind::Param(place)) = (declared.owner, declared.kind) else { return false };
+    let makes = |scene: &Scene<'_>, value: ExprId| {
+        let name = scene.info.callee(scene.file.unparen(value)).qualified(scene.cx.index());
+        name.is_some_and(|name| {
+            name.path.as_str() == "net/http" && name.name.as_str().starts_with("NewRequest")
+        })
+    };
+    let is_made = |(caller, call): (FuncId, ExprId)| {
+        let scene = Scene::of(&cx.package, caller)?;
+        let read = cx.summaries().read(caller)?;
+        let given = scene.local(*scene.args(call).get(place as usize)?)?;
+        let mut definitions = read.function.definitions_of(given);
+        let all = definitions.all(|definition| match definition.source {
+            Source::Expr(value) | Source::Result(value, 0) => makes(&scene, value),
+            _ => false,
+        });
+        all.then_some(())
+    };
+    let calls = recurrence::calls(&cx.package, cx.declared());
+    !calls.is_empty() && calls.into_iter().all(|call| is_made(call).is_some())
 }
 
 fn finding(

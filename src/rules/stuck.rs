@@ -185,6 +185,7 @@ impl<'a> Explorer<'a> {
                     || story.closes_itself(centre)
                     || story.falls_through(stuck, centre)
                     || story.has_room_for_nothing(stuck, centre)
+                    || story.waits_for_timer(stuck, centre)
                     || is_left && story.is_handed_over(centre)
                 {
                     return None;
@@ -231,9 +232,13 @@ impl<'a> Explorer<'a> {
 }
 
 /// Whether the whole run makes what was found by exploring doubtful: the goroutines stay, but are started once
-/// in the life of the process, or end what they serve.
+/// in the life of the process, or end what they serve; what they rest on is said only later, or the panic is
+/// caught.
 pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
-    once::is_left_once(cx, finding) || leaves_out_the_end(cx, finding)
+    once::is_left_once(cx, finding)
+        || leaves_out_the_end(cx, finding)
+        || evidence::is_said_too_late(cx, finding)
+        || evidence::is_caught(cx, finding)
 }
 
 /// Whether the goroutine that was found serves something, and would tell of no error that its end makes.

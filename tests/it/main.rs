@@ -34,6 +34,7 @@ mod program;
 mod project;
 mod real;
 mod robustness;
+mod ruled_out;
 mod schedules;
 mod shared;
 mod sides;

@@ -15,6 +15,7 @@ mod ended;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
 use crate::index::{Builtin, Callee};
+use crate::rules::evidence::caught::catches;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, leaving_arm};
 use crate::rules::evidence::{confidence, first_line};
@@ -222,7 +223,7 @@ pub(super) fn may_recover(groups: &Groups<'_>, send: &Op) -> bool {
         _ => false,
     });
     let handed = send.literal.is_some_and(|literal| scene.given_to(literal).is_some());
-    recovers || handed
+    recovers || handed || catches(scene, send.literal)
 }
 
 /// Whether it is the variable that holds the new channel that is closed.

@@ -12,6 +12,8 @@
 //! in a loop, and a constant number of places is taken by and by. A consumer that leaves because its
 //! variable is nil has seen the channel closed, and one that takes turns with the sender loses nothing.
 
+mod turns;
+
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Finding, Label, Role};
@@ -22,9 +24,10 @@ use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::announced;
+use crate::rules::evidence::consumer::turns::{answers_each, is_asked_for, takes_turns};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, is_started};
 use crate::rules::evidence::leaver::holds_lock;
-use crate::rules::evidence::traffic::{after_recover, asks_length, loops_around, received_from};
+use crate::rules::evidence::traffic::{after_recover, asks_length, loops_around};
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
@@ -82,7 +85,9 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             && !has_room(groups, group, op)
             && !asks_how_full(groups, group, op)
             && !(group.may_have_room() && is_asked_for(groups, op))
-            && !receives.iter().any(|receive| takes_turns(groups, receive, op))
+            && !receives.iter().any(|receive| {
+                takes_turns(groups, receive, op) || answers_each(groups, group, receive, op)
+            })
             && !receives
                 .iter()
                 .zip(&exits)
@@ -160,39 +165,6 @@ fn asks_how_full(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
     let scene = &groups.scenes[send.scene];
     let channel = scene.text(send.channel);
     group.may_have_room() && asks_length(scene, &|asked| scene.text(asked) == channel)
-}
-
-/// Whether a send comes only once in answer to what is received from another channel: who asks for each
-/// value has room for it.
-fn is_asked_for(groups: &Groups<'_>, send: &Op) -> bool {
-    let scene = &groups.scenes[send.scene];
-    let Some(cfg) = scene.graph(send.literal) else { return false };
-    let Some(at) = scene.step_of(&cfg, send.node) else { return false };
-    let is_sent_elsewhere = |channel: ExprId| {
-        let group = groups.of_expr(send.scene, scene.file.unparen(channel));
-        group.is_some_and(|group| {
-            group.ops.iter().any(|op| op.act == Act::Send && op.scene != send.scene)
-        })
-    };
-    let asks = |step: StepId| received_from(scene, &cfg, step).is_some_and(is_sent_elsewhere);
-    let asked: Vec<StepId> = cfg.steps().filter(|&step| asks(step)).collect();
-    asked.iter().any(|&one| !cfg.reaches_without(at, at, &|step| step == one))
-}
-
-/// Whether a consumer closes a channel from which the body of a send receives in each turn, with nothing
-/// beside: the two take turns, and the sender is not at its send when the consumer leaves.
-fn takes_turns(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
-    let scene = &groups.scenes[send.scene];
-    groups.all().iter().any(|group| {
-        let has = |is: &dyn Fn(&Op) -> bool| group.ops.iter().any(is);
-        has(&|op| op.act == Act::Close && op.same_body(receive))
-            && has(&|op| {
-                op.act == Act::Receive
-                    && op.select.is_none()
-                    && op.same_body(send)
-                    && !loops_around(scene, op.node).is_empty()
-            })
-    })
 }
 
 /// Whether a consumer closes what the loop around a send asks for more, as a connection that both

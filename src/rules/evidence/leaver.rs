@@ -154,6 +154,13 @@ impl<'g, 'a> Left<'g, 'a> {
             scene.name.name,
             short(scene, arm.channel)
         );
+        if self.is_asked_in_turns(make) {
+            finding.help = format!(
+                "give the channel room for as many answers as are asked for, or send in a `select` with `{}`",
+                short(scene, arm.channel)
+            );
+            return Some(finding);
+        }
         finding.help = "give the channel room for the answer: `make(..., 1)`".to_owned();
         if let Node::Expr(call) = make.node
             && let [ty] = scene.args(call)
@@ -169,6 +176,25 @@ impl<'g, 'a> Left<'g, 'a> {
             });
         }
         Some(finding)
+    }
+
+    /// Whether a loop asks for answers on a channel that was made before it: there may be more of them than one.
+    fn is_asked_in_turns(&self, make: &Op) -> bool {
+        let scene = &self.groups.scenes[make.scene];
+        let made = scene.span(make.node);
+        self.sends.iter().any(|send| {
+            let mut calls = scene.calls(self.groups.scenes[send.scene].cx.func);
+            calls.any(|call| {
+                scene.around(Node::Expr(call)).any(|around| match around {
+                    Node::Stmt(stmt) => {
+                        let kind = &scene.file.stmt(stmt).kind;
+                        matches!(kind, StmtKind::For { .. } | StmtKind::Range { .. })
+                            && !scene.span(around).contains(made)
+                    }
+                    _ => false,
+                })
+            })
+        })
     }
 
     /// A channel whose receiver has gone for good: the first send of each function.

@@ -17,7 +17,7 @@ use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::locks::{Locking, MAX_CALLS, object, stands_for};
+use crate::rules::evidence::locks::{Locking, MAX_CALLS, embeds_lock, object, stands_for};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
@@ -354,7 +354,9 @@ fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
         }
         let operations = operations(&other, &read);
         for unlock in operations.iter().filter(|it| matches!(it.name, "Unlock" | "RUnlock")) {
-            let object = object(&other, unlock.base);
+            // Of what holds the lock itself a field may be all that one has: `it.queue.Unlock()`.
+            let held = embeds_lock(&other, unlock.base).filter(|&held| held == wanted);
+            let object = held.or_else(|| object(&other, unlock.base));
             if object.is_some_and(|object| object != wanted) {
                 continue;
             }

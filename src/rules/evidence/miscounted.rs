@@ -4,18 +4,21 @@
 //! `wg.Wait()`, and nothing on it uses the group. *Skipped of all*: `wg.Add(len(xs))` stands before
 //! the loop over `xs`, and a turn of it uses the group on one path and not on another; or a goroutine
 //! is started for each of those that were chosen from `xs` ([`chosen`]). *Not done*:
-//! a goroutine that calls `wg.Done()` on one way out leaves on another without it.
+//! a goroutine that calls `wg.Done()` on one way out leaves on another without it, unless that way has
+//! found that nothing was counted for it ([`guard`]).
 //!
 //! The group must be a variable of the function that only its own methods, and literals of which it
 //! is known when they run, ever use.
 
 mod chosen;
+mod guard;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, asked, condition};
 use crate::rules::evidence::first_line;
+use crate::rules::evidence::miscounted::guard::{Found, Guards};
 use crate::rules::evidence::runs::{How, Run, runs};
 use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
 use crate::rules::scene::{Scene, is_beside_tests};
@@ -259,8 +262,10 @@ impl<'g, 'a> Group<'g, 'a> {
             }
             let conditions = Conditions::new(function, body);
             let for_each = cfg.reaches(done.step, done.step);
-            let mut walk = Undone { group: self, body, for_each, conditions: &conditions };
-            let paths = cfg.search(Start::Entry, Vec::new(), &mut walk);
+            let guards = Guards::of(scene, function, self.adds.iter().map(|&(_, call)| call));
+            let mut walk =
+                Undone { group: self, body, for_each, conditions: &conditions, guards: &guards };
+            let paths = cfg.search(Start::Entry, Default::default(), &mut walk);
             let left = paths.iter().find_map(|path| match path.end {
                 PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
                 _ => None,
@@ -504,28 +509,30 @@ struct Undone<'u, 'g, 'a> {
     /// to count once it is given no more.
     for_each: bool,
     conditions: &'u Conditions,
+    guards: &'u Guards<'g, 'a>,
 }
 
 impl Walk for Undone<'_, '_, '_> {
-    type State = Decided;
+    type State = (Decided, Found);
 
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+    fn step(&mut self, (decided, found): &Self::State, step: StepId) -> Passing<Self::State> {
         if self.group.uses_at(At { body: self.body, step }) {
             return Passing::Drop;
         }
         let mut decided = decided.clone();
         self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On((decided, found.clone()))
     }
 
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
+    fn edge(&mut self, (decided, found): &Self::State, edge: &Edge) -> Option<Self::State> {
+        let (mut decided, mut found) = (decided.clone(), found.clone());
+        self.guards.note(&mut found, edge.kind);
         let no_more = self.for_each && self.is_given_no_more(edge);
-        (!no_more && self.conditions.edge(&mut next, edge)).then_some(next)
+        (!no_more && self.conditions.edge(&mut decided, edge)).then_some((decided, found))
     }
 
-    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
-        matches!(exit, Exit::Return(_))
+    fn exit(&mut self, (_, found): &Self::State, exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_)) && !self.guards.rule_out_all(found)
     }
 }
 

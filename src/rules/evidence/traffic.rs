@@ -1,5 +1,7 @@
 //! What the steps of a function do to one channel that nobody else knows.
 
+mod count;
+
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -7,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
 use crate::rules::FunctionCx;
-use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::conditions::{condition, locals_in};
 use crate::rules::evidence::runs::{How, runs};
 use crate::rules::evidence::{ends_process, first_line};
 use crate::rules::scene::Scene;
@@ -63,6 +65,8 @@ pub(super) struct Volume {
     pub sent_at: Option<Location>,
     /// Where it ranges over the channel, with no way out but its close.
     pub ranges: Option<Location>,
+    /// What its first result says wherever it has sent, if that is one word.
+    pub answer: Option<bool>,
 }
 
 /// A channel that only the steps of one function, and functions that it is given to, use.
@@ -429,11 +433,8 @@ impl<'s, 'a> Channel<'s, 'a> {
         let all: FxHashSet<StepId> = sends.iter().copied().collect();
         volume.has_last =
             sends.iter().any(|&send| !cfg.reaches_any(send, &|step| all.contains(&step)));
-        let conditions = Conditions::new(function, body);
-        let several = sends.len() > 1;
-        let mut walk = Count { channel: self, body, conditions: &conditions, several, most: 0 };
-        cfg.search(Start::Entry, (0, Vec::new()), &mut walk);
-        volume.sends = walk.most;
+        volume.answer = count::answer(self, body, &sends);
+        volume.sends = count::most(self, body, sends.len() > 1);
         volume
     }
 
@@ -495,59 +496,6 @@ impl Walk for Around<'_> {
 
     fn exit(&mut self, (): &(), _: Exit) -> bool {
         true
-    }
-}
-
-/// Counts the sends on the paths of a body.
-struct Count<'c, 's, 'a> {
-    channel: &'c Channel<'s, 'a>,
-    body: BodyId,
-    conditions: &'c Conditions,
-    /// Whether it sends at several places.
-    several: bool,
-    most: u8,
-}
-
-/// Beyond so many sends in a loop it is any number.
-const COUNTED: u8 = 6;
-
-impl Walk for Count<'_, '_, '_> {
-    type State = (u8, Decided);
-
-    fn step(&mut self, state: &Self::State, step: StepId) -> Passing<Self::State> {
-        let (mut sends, mut decided) = state.clone();
-        self.conditions.step(&mut decided, step);
-        for deed in self.channel.deeds_at(At { body: self.body, step }) {
-            let more = match deed {
-                Deed::Send => 1,
-                // What a deferred literal asks before it sends tells it that nothing was sent yet.
-                Deed::Literal(How::Defer, _)
-                    if self.several && self.channel.inner(deed).may_pass =>
-                {
-                    0
-                }
-                other => self.channel.inner(other).sends,
-            };
-            sends = sends.saturating_add(more);
-            if sends > COUNTED {
-                sends = MANY;
-            }
-        }
-        self.most = self.most.max(sends);
-        Passing::On((sends, decided))
-    }
-
-    fn edge(&mut self, state: &Self::State, edge: &Edge) -> Option<Self::State> {
-        let mut next = state.clone();
-        self.conditions.edge(&mut next.1, edge).then_some(next)
-    }
-
-    fn passes_missing(&self) -> bool {
-        true
-    }
-
-    fn exit(&mut self, _: &Self::State, _: Exit) -> bool {
-        false
     }
 }
 

@@ -609,14 +609,38 @@ impl Walking<'_, '_> {
         })
     }
 
-    /// Whether an expression is the error of a call that reads what wraps the thing, and nothing else.
+    /// Whether an expression is the error of a call that reads what wraps the thing, and nothing else, or of one
+    /// that never fails.
     fn is_failed_read(&self, condition: ExprId, error: ExprId) -> bool {
         let cfg = &self.function.body(self.held.at.body).cfg;
         let Some(step) = cfg.step_of_expr(condition) else { return false };
         let places = self.function.places(At { body: self.held.at.body, step }, error);
         places.only().is_some_and(|place| match place.root {
-            Root::Call(call, 1) => place.path.is_empty() && self.readers.contains(&call),
+            Root::Call(call, 1) => {
+                place.path.is_empty() && (self.readers.contains(&call) || self.never_fails(call))
+            }
             _ => false,
+        })
+    }
+
+    /// Whether a call parses what a URL has written: that was parsed before.
+    fn never_fails(&self, call: ExprId) -> bool {
+        let (file, info) = (self.function.file, &self.function.info);
+        let is_url = |value: &ExprId| match file.expr(file.unparen(*value)).kind {
+            ExprKind::Call { callee, .. } => match file.expr(file.unparen(callee)).kind {
+                ExprKind::Selector { base, name } => {
+                    name.name.as_str() == "String"
+                        && info.type_of(base).strip_pointer().is_named("net/url", "URL")
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let callee = info.callee(call).qualified(self.function.index);
+        callee.is_some_and(|name| {
+            name.path.as_str() == "net/url"
+                && name.name.as_str() == "Parse"
+                && self.function.args(call).first().is_some_and(is_url)
         })
     }
 

@@ -7,7 +7,7 @@ use crate::index::{LocalId, LocalKind, QualifiedName};
 use crate::rules::FunctionCx;
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::{Scene, holds_any};
-use crate::syntax::{ExprId, ExprKind, Node, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
 
 /// The things of a function that it forgets.
 pub(super) fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
@@ -44,6 +44,9 @@ fn group(scene: &Scene<'_>, made: ExprId, fact: &Resource) -> Option<Finding> {
         }
     }
     let started = started?;
+    if targets.get(1).is_none_or(|context| context.is_none()) && fail_never(scene, group) {
+        return None;
+    }
     let name = scene.info.local(group).name;
     let message = format!(
         "nobody calls `{name}.{end}`: what its goroutines fail with is lost, and their context ends \
@@ -58,6 +61,30 @@ fn group(scene: &Scene<'_>, made: ExprId, fact: &Resource) -> Option<Finding> {
     });
     finding.help = format!("`{name}.{end}()` before the function returns");
     Some(finding)
+}
+
+/// Whether all goroutines of a group are literals that return nil.
+fn fail_never(scene: &Scene<'_>, group: LocalId) -> bool {
+    let is_nil = |literal: ExprId| {
+        let mut returns = scene.nodes.iter().filter_map(|&node| match node {
+            Node::Stmt(stmt) if scene.literal_around(node) == Some(literal) => {
+                match &scene.file.stmt(stmt).kind {
+                    StmtKind::Return(values) => Some(values),
+                    _ => None,
+                }
+            }
+            _ => None,
+        });
+        let is_literal = matches!(scene.file.expr(literal).kind, ExprKind::FuncLit(_));
+        is_literal && returns.all(|values| values.iter().all(|&value| scene.is_nil(value)))
+    };
+    scene.uses(group).all(|usage| {
+        let Some(Node::Expr(around)) = scene.parent(Node::Expr(usage)) else { return true };
+        let Some(Node::Expr(call)) = scene.parent(Node::Expr(around)) else { return true };
+        let starts =
+            scene.method_call(call).is_some_and(|(_, name)| name.name.as_str().ends_with("Go"));
+        !starts || scene.args(call).iter().all(|&given| is_nil(scene.file.unparen(given)))
+    })
 }
 
 /// A channel of a function that runs again and again, registered each time and never taken back.

@@ -1,5 +1,7 @@
 //! From a stuck state to a finding: what happens to whom, in the user's names, in order of time.
 
+mod timing;
+
 use memchr::memmem;
 use rustc_hash::FxHashSet;
 
@@ -200,6 +202,9 @@ impl Story<'_> {
             let message = format!("goes on with `{case}` instead");
             add(at, Role::Left, message);
         }
+        if let Some(at) = self.closed_at(stuck, centre) {
+            add(at, Role::Left, "closed here".to_owned());
+        }
         if let Some(at) = stopped_at(centre) {
             add(at, Role::Left, "stopped here, which does not close its channel".to_owned());
         }
@@ -295,6 +300,7 @@ impl Story<'_> {
             || stuck.doubts.unlikely
             // A test sleeps for as long as it takes.
             || self.test && stuck.doubts.overslept
+            || self.test && stuck.doubts.hurried && matches!(stuck.kind, Kind::Misuse(_))
             || miscounted
             || self.asks_twice(stuck)
             || self.asks_own_count(stuck)
@@ -578,13 +584,20 @@ impl Story<'_> {
         match func.before(pc, 1) {
             Some(Op::Load(slot) | Op::LoadCell(slot)) => is_worked_out(func, slot),
             Some(Op::Global(_)) => true,
-            Some(_) => {
+            Some(before) => {
                 let text = self.slice(func.file, func.spans[pc]);
                 let arg = text.split_once(".Add(").map_or("", |(_, arg)| arg.trim_end_matches(')'));
-                let source = || self.source(func.file);
-                arg.contains('.')
-                    && source()
-                        .is_some_and(|source| !ranges_over_counted(source.bytes(), arg.as_bytes()))
+                let Some(source) = self.source(func.file) else { return false };
+                // Of a variable, what is counted is started after it.
+                let text = match before {
+                    _ if arg.contains('.') => source.bytes(),
+                    Op::Len => {
+                        let end = func.spans.iter().map(|span| span.end).max().unwrap_or_default();
+                        source.slice(Span::new(func.spans[pc].end, end))
+                    }
+                    _ => return false,
+                };
+                !ranges_over_counted(text, arg.as_bytes())
             }
             None => false,
         }
@@ -711,11 +724,14 @@ fn is_worked_out(func: &Func, slot: Slot) -> bool {
     (0..func.code.len()).any(is_given) && !(0..func.code.len()).any(bounds)
 }
 
-/// Whether what begins as `len(x.f` is the length of something that a loop in the same text ranges over.
+/// Whether what begins as `len(x.f` is the length of something that a loop in the same text goes over.
 fn ranges_over_counted(text: &[u8], length: &[u8]) -> bool {
     length.strip_prefix(b"len(").is_some_and(|counted| {
-        let ranged = [b"range ", counted, b" {"].concat();
-        memmem::find(text, &ranged).is_some()
+        let ranged = [b"range ", counted].concat();
+        let bound = [b"< len(", counted, b")"].concat();
+        let mut ranges = memmem::find_iter(text, &ranged);
+        let is_whole = |at: usize| matches!(text.get(at + ranged.len()), Some(b' ' | b'['));
+        ranges.any(is_whole) || memmem::find(text, &bound).is_some()
     })
 }
 

@@ -2,13 +2,15 @@
 //!
 //! Evidence: a method sends on a channel of its receiver after it has asked a field whether all is over; another
 //! sets that field and closes the channel, and waits for nobody before. No lock is held by both, so that the close
-//! may come after the question and before the send. That the one asks says that it may run beside the other.
+//! may come after the question and before the send. That the one asks says that it may run beside the other. Where
+//! all that are known to close it wait for others, those are over by then.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, Def, FuncId};
 use crate::rules::evidence::closed::ended::may_come_beside;
-use crate::rules::evidence::closed::{finding, label};
+use crate::rules::evidence::closed::{finding, label, waits};
 use crate::rules::evidence::groups::{Group, Groups, Op};
+use crate::rules::recurrence;
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
@@ -45,6 +47,9 @@ pub(super) fn unheeded(groups: &Groups<'_>, group: &Group, close: &Op) -> Option
             && may_come_beside(groups, op, closer.cx.func);
         may.then(|| Some((op, asked_before(sender, op, &flags)?)))?
     })?;
+    if all_callers_wait(closer) {
+        return None;
+    }
     let sender = &groups.scenes[send.scene];
     let name = closer.text(close.channel);
     let message = format!(
@@ -63,6 +68,18 @@ pub(super) fn unheeded(groups: &Groups<'_>, group: &Group, close: &Op) -> Option
                     let the receiver leave by another channel"
         .to_owned();
     Some(finding)
+}
+
+/// Whether some of the run call a function by its name, and all of those wait for others.
+fn all_callers_wait(closer: &Scene<'_>) -> bool {
+    let calls = recurrence::calls(&closer.cx.package, closer.cx.declared()).into_iter();
+    let mut callers = calls
+        .filter_map(|(caller, call)| {
+            let caller = Scene::of(&closer.cx.package, caller)?;
+            matches!(caller.info.callee(call), Callee::Func(_)).then_some(caller)
+        })
+        .peekable();
+    callers.peek().is_some() && callers.all(|caller| waits(&caller))
 }
 
 /// Whether a function waits for others before it closes a channel.

@@ -41,7 +41,10 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
     });
     let own;
     let (starter, start, channel) = match (close.literal, param) {
-        (Some(literal), _) => (scene, scene.go_around(literal)?, close.channel),
+        (Some(literal), _) => {
+            let start = scene.go_around(literal)?;
+            (scene, start, given_to_literal(scene, literal, start, close.channel)?)
+        }
         (None, Some(place)) => {
             let given = |(starter, start): (Scene<'a>, StmtId)| {
                 let StmtKind::Go(call) = starter.file.stmt(start).kind else { return None };
@@ -71,6 +74,20 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
         "a close of a closed channel panics, as does a send of those that still run".to_owned();
     finding.help = "close it once, when all of them are over".to_owned();
     Some(finding)
+}
+
+/// What a literal that a `go` statement runs calls by this name: what it was given, if that is a parameter of its own.
+fn given_to_literal(
+    scene: &Scene<'_>,
+    literal: ExprId,
+    start: StmtId,
+    channel: ExprId,
+) -> Option<ExprId> {
+    let own = scene.local(channel).map(|local| scene.info.local(local));
+    let Some(own) = own.filter(|own| own.owner == Some(literal)) else { return Some(channel) };
+    let LocalKind::Param(place) = own.kind else { return Some(channel) };
+    let StmtKind::Go(call) = scene.file.stmt(start).kind else { return None };
+    scene.args(scene.file.unparen(call)).get(place as usize).copied()
 }
 
 /// Whether all that decides on a close are variables of the body itself: nobody else is asked.
@@ -109,11 +126,10 @@ fn is_same_each_turn(scene: &Scene<'_>, start: StmtId, channel: ExprId) -> bool 
         graph.step_of_stmt(start).is_some_and(|step| graph.reaches(step, step))
     });
     let span = scene.span(Node::Stmt(around));
-    let is_set = |node: Node| match node {
-        Node::Stmt(_) => scene.assignment(node).is_some_and(|(targets, _)| {
+    let is_set = |node: Node| {
+        scene.assignment(node).is_some_and(|(targets, _)| {
             variable.is_some_and(|variable| targets.contains(&Some(variable)))
-        }),
-        _ => false,
+        })
     };
     let is_stored = |node: Node| {
         let Node::Stmt(stmt) = node else { return false };

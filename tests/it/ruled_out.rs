@@ -1,0 +1,298 @@
+//! What another fact of the program rules out: pairs of programs, one with the fact and one without.
+
+use crate::cli::{found, module, straggler, tells as check};
+
+#[test]
+fn a_part_that_says_whether_it_has_sent() {
+    let source = |asks: &str, answer: &str| {
+        format!(
+            "package m\n\nfunc pass(read func() error, failed chan error, stop chan struct{{}}) {{\n\
+             \thandle := func() bool {{\n\t\tif err := read(); err != nil {{\n\t\t\tfailed <- err\n\
+             \t\t\treturn {answer}\n\t\t}}\n\t\treturn true\n\t}}\n\tfor {{\n\t\tselect {{\n\
+             \t\tcase <-stop:\n\t\t\treturn\n\t\tdefault:\n{asks}\n\t\t\t\treturn\n\t\t\t}}\n\t\t}}\n\t}}\n}}\n\n\
+             func Serve(read func() error, done chan struct{{}}) error {{\n\tfailed := make(chan error, 1)\n\
+             \tstop := make(chan struct{{}})\n\tdefer close(stop)\n\tgo pass(read, failed, stop)\n\tselect {{\n\
+             \tcase err := <-failed:\n\t\treturn err\n\tcase <-done:\n\t\treturn nil\n\t}}\n}}\n"
+        )
+    };
+    let directly = "\t\t\tif !handle() {";
+    let by_variable = "\t\t\tok := handle()\n\t\t\tif !ok {";
+    for asks in [directly, by_variable] {
+        check(&[("m.go", &source(asks, "true"))], &["m.go:6 send-without-receiver low"]);
+        check(&[("m.go", &source(asks, "false"))], &[]);
+    }
+}
+
+#[test]
+fn an_answer_that_is_awaited_before_anything_else() {
+    let source = |turn: &str| {
+        format!(
+            "package m\n\ntype job struct {{\n\tn    int\n\tdone chan error\n}}\n\n\
+             func serve(jobs chan *job, work func(*job) error) {{\n\tfor j := range jobs {{\n\
+             \t\tj.done <- work(j)\n\t}}\n}}\n\n\
+             func Consume(ready func(int) error, work func(*job) error) error {{\n\
+             \tone := job{{done: make(chan error)}}\n\tjobs := make(chan *job)\n\tdefer close(jobs)\n\
+             \tgo serve(jobs, work)\n\tfor n := 0; ; n++ {{\n\t\tone.n = n\n\t\tjobs <- &one\n{turn}\t}}\n}}\n"
+        )
+    };
+    let asks = "\t\tif err := ready(n); err != nil {\n\t\t\treturn err\n\t\t}\n";
+    let receives = "\t\t<-one.done\n";
+    check(
+        &[("m.go", &source(&format!("{asks}{receives}")))],
+        &["m.go:23 send-without-receiver medium"],
+    );
+    check(&[("m.go", &source(&format!("{receives}{asks}")))], &[]);
+}
+
+#[test]
+fn a_channel_that_each_goroutine_is_given_for_itself() {
+    let source = |before: &str, within: &str| {
+        format!(
+            "package m\n\nfunc All(tasks []func() int) []chan int {{\n\tvar all []chan int\n{before}\
+             \tfor i := range tasks {{\n{within}\t\tall = append(all, result)\n\
+             \t\tgo func(i int, result chan int) {{\n\t\t\tresult <- tasks[i]()\n\t\t\tclose(result)\n\
+             \t\t}}(i, result)\n\t}}\n\treturn all\n}}\n"
+        )
+    };
+    let shared = source("\tresult := make(chan int, 100)\n", "");
+    check(&[("m.go", &shared)], &["m.go:9 close-misuse medium", "m.go:10 close-misuse medium"]);
+    let own = source("", "\t\tresult := make(chan int, 1)\n");
+    check(&[("m.go", &own)], &[]);
+}
+
+/// Who closes it stands in another package.
+#[test]
+fn a_close_that_all_senders_were_waited_for() {
+    let queue = "package queue\n\ntype Queue struct {\n\tclosed bool\n\ttasks  chan int\n}\n\n\
+                 func New(n int) *Queue { return &Queue{tasks: make(chan int, n)} }\n\n\
+                 func (q *Queue) Retry() {\n\tif q.closed {\n\t\treturn\n\t}\n\tselect {\n\
+                 \tcase q.tasks <- 0:\n\tdefault:\n\t}\n}\n\n\
+                 func (q *Queue) Close() {\n\tif q.closed {\n\t\treturn\n\t}\n\tq.closed = true\n\
+                 \tclose(q.tasks)\n}\n";
+    let user = |wait: &str| {
+        format!(
+            "package run\n\nimport (\n\t\"sync\"\n\n\t\"example.com/m/queue\"\n)\n\n\
+             func Run(n int) {{\n\tq := queue.New(n)\n\tdefer q.Close()\n\tvar all sync.WaitGroup\n\
+             \tall.Add(1)\n\tgo func() {{\n\t\tdefer all.Done()\n\t\tq.Retry()\n\t}}()\n\t{wait}\n}}\n"
+        )
+    };
+    let check = |wait: &str, expected: &[&str]| {
+        check(&[("queue/queue.go", queue), ("run/run.go", &user(wait))], expected);
+    };
+    check("println(n)", &["queue/queue.go:25 close-misuse medium"]);
+    check("all.Wait()", &[]);
+}
+
+#[test]
+fn a_lock_that_the_caller_gives_back_through_what_it_got() {
+    let source = |closes: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype Queue struct {{\n\tsync.Mutex\n\tn  int\n\tit *Iter\n}}\n\n\
+             type Iter struct{{ of *Queue }}\n\nfunc (q *Queue) Iter() *Iter {{\n\tq.Lock()\n\treturn q.it\n}}\n\n\
+             func (it *Iter) Close() {{\n\tit.of.{closes}\n}}\n\n\
+             func (q *Queue) Len() int {{\n\tq.Lock()\n\tdefer q.Unlock()\n\treturn q.n\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("n++"))], &["m.go:14 unlock-missing medium"]);
+    check(&[("m.go", &source("Unlock()"))], &[]);
+}
+
+#[test]
+fn a_goroutine_for_which_nothing_was_counted() {
+    let source = |leaves: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype kind int\n\nconst (\n\taccounts kind = iota\n\tstorage\n\
+             \tproofs\n)\n\ntype Store struct{{ transforms bool }}\n\n\
+             func (s *Store) Merge(kinds []kind, merge func(kind) error) {{\n\tvar merged sync.WaitGroup\n\
+             \tfor _, of := range kinds {{\n\t\tof := of\n\
+             \t\tif s.transforms && (of == accounts || of == storage) {{\n\t\t\tmerged.Add(1)\n\t\t}}\n\
+             \t\tgo func() {{\n\t\t\terr := merge(of)\n\t\t\tif s.transforms && of == {leaves} && err != nil {{\n\
+             \t\t\t\treturn\n\t\t\t}}\n\t\t\tif s.transforms {{\n\
+             \t\t\t\tif of == accounts || of == storage {{\n\t\t\t\t\tmerged.Done()\n\t\t\t\t}}\n\t\t\t}}\n\
+             \t\t\treturn\n\t\t}}()\n\t}}\n\tmerged.Wait()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("storage"))], &["m.go:35 waitgroup-unbalanced high"]);
+    check(&[("m.go", &source("proofs"))], &[]);
+}
+
+#[test]
+fn a_count_of_other_things_than_the_loop_goes_over() {
+    let source = |counted: &str, again: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\n\
+             func Handle(all []string, handle func(string) bool) {{\n\tcalls := make([]string, 0, len(all))\n\
+             \tfor _, one := range all {{\n\t\tif handle(one) {{\n\t\t\tcalls = append(calls, one)\n\t\t}}\n\t}}\n\
+             \tvar done sync.WaitGroup\n\tdone.Add(len({counted}))\n\tfor range calls {{\n\
+             \t\tgo func() {{\n\t\t\tdone.Done(){again}\n\t\t}}()\n\t}}\n\tdone.Wait()\n}}\n"
+        )
+    };
+    let told = ["m.go:16 waitgroup-unbalanced medium", "m.go:17 waitgroup-unbalanced medium"];
+    check(&[("m.go", &source("calls", "\n\t\t\tdone.Done()"))], &told);
+    check(&[("m.go", &source("all", ""))], &["m.go:19 waitgroup-unbalanced low"]);
+}
+
+#[test]
+fn a_timer_whose_function_sends_what_is_awaited() {
+    let source = |function: &str| {
+        format!(
+            "package m\n\ntype clock interface{{ AfterFunc(d int, f func()) timer }}\n\n\
+             type timer interface{{ Stop() bool }}\n\n\
+             type dialer struct {{\n\tclock clock\n\ttimer timer\n}}\n\n\
+             func (d *dialer) loop(done chan struct{{}}) {{\n\texpired := make(chan struct{{}}, 1)\n\tfor {{\n\
+             \t\td.rearm(expired)\n\t\tselect {{\n\t\tcase <-done:\n\t\t\treturn\n\t\tcase <-expired:\n\
+             \t\t\td.timer = nil\n\t\t}}\n\t}}\n}}\n\n\
+             func (d *dialer) rearm(ch chan struct{{}}) {{\n\tif d.timer != nil && !d.timer.Stop() {{\n\t\t<-ch\n\
+             \t}}\n\td.timer = d.clock.AfterFunc(1, func() {{ {function} }})\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("println(ch)"))], &["m.go:27 receive-without-sender low"]);
+    check(&[("m.go", &source("ch <- struct{}{}"))], &[]);
+}
+
+#[test]
+fn a_request_that_the_callers_make() {
+    let source = |caller: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"net/http\"\n\t\"net/http/httptest\"\n)\n\n\
+             func do(handler http.Handler, r *http.Request) (*http.Response, error) {{\n\
+             \tanswer := make(chan *http.Response, 1)\n\tgo func() {{\n\
+             \t\trecorder := httptest.NewRecorder()\n\t\thandler.ServeHTTP(recorder, r)\n\
+             \t\tanswer <- recorder.Result()\n\t}}()\n\tselect {{\n\tcase response := <-answer:\n\
+             \t\treturn response, nil\n\tcase <-r.Context().Done():\n\t\treturn nil, r.Context().Err()\n\t}}\n}}\n\n\
+             {caller}\n"
+        )
+    };
+    let serves = "func Serve(handler http.Handler, w http.ResponseWriter, r *http.Request) {\n\
+                  \tif _, err := do(handler, r); err != nil {\n\t\tprintln(r.Header.Get(\"id\"))\n\t}\n}";
+    check(&[("m.go", &source(serves))], &["m.go:12 request-shared-after-handoff medium"]);
+    let makes = "func Ask(handler http.Handler, url string) (*http.Response, error) {\n\
+                 \tr, err := http.NewRequest(\"GET\", url, nil)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\
+                 \treturn do(handler, r)\n}";
+    check(&[("m.go", &source(makes))], &[]);
+}
+
+#[test]
+fn an_answer_that_comes_only_with_a_later_close() {
+    let limit = "package limit\n\ntype Limit struct{ token chan struct{} }\n\n\
+                 func (l *Limit) Get(done <-chan struct{}) (exit bool) {\n\tselect {\n\tcase <-done:\n\
+                 \t\treturn true\n\tcase l.token <- struct{}{}:\n\t\treturn false\n\t}\n}\n\n\
+                 func (l *Limit) Full(done <-chan struct{}) (exit bool) {\n\tselect {\n\
+                 \tcase l.token <- struct{}{}:\n\t\treturn false\n\tdefault:\n\t\treturn true\n\t}\n}\n";
+    let source = |gets: &str| {
+        format!(
+            "package m\n\nimport \"example.com/m/limit\"\n\n\
+             func start(l *limit.Limit, exit chan struct{{}}, results chan error, work []func() error) {{\n\
+             \tfor _, one := range work {{\n\t\tif exits := l.{gets}(exit); !exits {{\n\
+             \t\t\tgo func() {{ results <- one() }}()\n\t\t}}\n\t}}\n}}\n\n\
+             func Run(l *limit.Limit, work []func() error) {{\n\tresults := make(chan error, len(work))\n\
+             \texit := make(chan struct{{}})\n\tgo start(l, exit, results, work)\n\
+             \tfor range work {{\n\t\tif err := <-results; err != nil {{\n\t\t\tprintln(err.Error())\n\t\t}}\n\t}}\n\
+             \tclose(exit)\n}}\n"
+        )
+    };
+    let check = |gets: &str, expected: &[&str]| {
+        check(&[("limit/limit.go", limit), ("m.go", &source(gets))], expected);
+    };
+    check("Full", &["m.go:18 receive-without-sender medium"]);
+    check("Get", &["m.go:18 receive-without-sender low"]);
+}
+
+#[test]
+fn a_test_that_sleeps_before_it_closes() {
+    let source = |sleeps: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nvar pause = time.Millisecond\n\n\
+             func TestSend(t *testing.T) {{\n\tout := make(chan int)\n\tquit := make(chan int)\n\tgo func() {{\n\
+             \t\tselect {{\n\t\tcase out <- 1:\n\t\tcase <-quit:\n\t\tdefault:\n\t\t}}\n\t}}()\n\
+             \t{sleeps}\n\tclose(out)\n}}\n"
+        )
+    };
+    check(&[("m_test.go", &source("println()"))], &["m_test.go:14 close-misuse high"]);
+    check(&[("m_test.go", &source("time.Sleep(pause)"))], &["m_test.go:14 close-misuse low"]);
+}
+
+#[test]
+fn a_panic_that_is_caught_by_another_package() {
+    let safely = |recovers: &str| {
+        format!(
+            "package safely\n\nfunc End(name string) {{\n\tif err := {recovers}; err != nil {{\n\
+             \t\tprintln(name)\n\t}}\n}}\n"
+        )
+    };
+    let source = "package m\n\nimport (\n\t\"time\"\n\n\t\"example.com/m/safely\"\n)\n\n\
+                  func Wait(work func(), limit time.Duration) {\n\tready := make(chan bool, 1)\n\
+                  \tdefer close(ready)\n\tgo func() {\n\t\tdefer safely.End(\"wait\")\n\t\twork()\n\
+                  \t\tready <- true\n\t}()\n\tselect {\n\tcase <-ready:\n\tcase <-time.After(limit):\n\t}\n}\n";
+    let check = |recovers: &str, expected: &[&str]| {
+        check(&[("safely/safely.go", &safely(recovers)), ("m.go", source)], expected);
+    };
+    check("error(nil)", &["m.go:15 close-misuse medium"]);
+    check("recover()", &["m.go:15 close-misuse low"]);
+}
+
+#[test]
+fn a_group_whose_goroutines_never_fail() {
+    let source = |context: &str, result: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\n\t\"golang.org/x/sync/errgroup\"\n)\n\n\
+             func Check(ctx context.Context, names []string, check func(string) error) {{\n\
+             \tgroup, {context} := errgroup.WithContext(ctx)\n\tfor _, name := range names {{\n\
+             \t\tgroup.Go(func() error {{\n\t\t\terr := check(name)\n\t\t\tprintln(err)\n\t\t\treturn {result}\n\
+             \t\t}})\n\t}}\n\tuse(ctx)\n}}\n\nfunc use(ctx context.Context) {{ println(ctx) }}\n"
+        )
+    };
+    let told = ["m.go:10 lifecycle-not-ended medium"];
+    check(&[("m.go", &source("_", "err"))], &told);
+    check(&[("m.go", &source("_", "nil"))], &[]);
+}
+
+#[test]
+fn a_url_that_is_parsed_again() {
+    let source = |parsed: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"net/http\"\n\t\"net/url\"\n)\n\n\
+             func Follow(client *http.Client, request *http.Request) (string, error) {{\n\
+             \tresponse, err := client.Do(request)\n\tif err != nil {{\n\t\treturn \"\", err\n\t}}\n\
+             \tto, err := url.Parse({parsed})\n\tif err != nil {{\n\t\treturn \"\", err\n\t}}\n\
+             \tdefer response.Body.Close()\n\treturn to.Host, nil\n}}\n"
+        )
+    };
+    check(
+        &[("m.go", &source("response.Header.Get(\"Location\")"))],
+        &["m.go:15 body-not-closed high"],
+    );
+    check(&[("m.go", &source("request.URL.String()"))], &[]);
+}
+
+#[test]
+fn room_for_as_many_answers_as_are_asked_for() {
+    let source = |asks: &str| {
+        format!(
+            "package m\n\ntype asker struct{{ work func(int) int }}\n\n\
+             func (a *asker) ask(of int, answer chan int) {{ answer <- a.work(of) }}\n\n\
+             func (a *asker) First(all []int, done chan struct{{}}) int {{\n\tanswer := make(chan int)\n{asks}\
+             \tselect {{\n\tcase n := <-answer:\n\t\treturn n\n\tcase <-done:\n\t\treturn 0\n\t}}\n}}\n"
+        )
+    };
+    let helps = |asks: &str| {
+        let module = module(&[("m.go", &source(asks))]);
+        let run = straggler(module.path())
+            .args(["check", "--no-cache", "--format", "jsonl", "--min-confidence", "low", "./..."])
+            .output();
+        found(run.expect("straggler runs"), ["rule", "help"])
+    };
+    let one = "\tgo func() { a.ask(len(all), answer) }()\n";
+    assert_eq!(
+        helps(one),
+        ["m.go:8 send-without-receiver give the channel room for the answer: `make(..., 1)`"]
+    );
+    let each = "\tfor _, of := range all {\n\t\tgo func() { a.ask(of, answer) }()\n\t}\n";
+    assert_eq!(
+        helps(each),
+        [
+            "m.go:8 send-without-receiver give the channel room for as many answers as are asked for, or send in a \
+          `select` with `done`"
+        ]
+    );
+}
