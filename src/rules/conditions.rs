@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, StepId, Walk};
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
 use crate::index::{
     Basic, Builtin, Callee, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type, TypeDecl,
 };
@@ -30,6 +30,13 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// What is decided at a step of the body, whichever way leads there.
+    pub fn known_at(&self, cfg: &Cfg, step: StepId) -> Decided {
+        let mut arrivals = Arrivals { conditions: self, to: step, known: None };
+        cfg.finds(Start::Entry, Vec::new(), &mut arrivals);
+        arrivals.known.unwrap_or_default()
+    }
+
     /// The conditions of a body.
     pub fn new(function: &Function<'_>, body: BodyId) -> Conditions {
         let cfg = &function.body(body).cfg;
@@ -298,6 +305,38 @@ impl Walk for Way<'_> {
         }
         if (self.settled)(step) {
             return Passing::Drop;
+        }
+        let mut decided = decided.clone();
+        self.conditions.step(&mut decided, step);
+        Passing::On(decided)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let mut next = decided.clone();
+        self.conditions.edge(&mut next, edge).then_some(next)
+    }
+
+    fn exit(&mut self, _: &Decided, _: Exit) -> bool {
+        false
+    }
+}
+
+/// Looks at all that paths have decided when they come to a step.
+struct Arrivals<'w> {
+    conditions: &'w Conditions,
+    to: StepId,
+    known: Option<Decided>,
+}
+
+impl Walk for Arrivals<'_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        if step == self.to {
+            match &mut self.known {
+                Some(known) => known.retain(|decision| decided.contains(decision)),
+                None => self.known = Some(decided.clone()),
+            }
         }
         let mut decided = decided.clone();
         self.conditions.step(&mut decided, step);

@@ -118,18 +118,24 @@ fn a_goroutine_for_which_nothing_was_counted() {
 
 #[test]
 fn a_count_of_other_things_than_the_loop_goes_over() {
-    let source = |counted: &str, again: &str| {
+    let source = |chosen: &str, counted: &str, again: &str| {
         format!(
             "package m\n\nimport \"sync\"\n\n\
-             func Handle(all []string, handle func(string) bool) {{\n\tcalls := make([]string, 0, len(all))\n\
-             \tfor _, one := range all {{\n\t\tif handle(one) {{\n\t\t\tcalls = append(calls, one)\n\t\t}}\n\t}}\n\
+             func Handle(all, given []string, handle func(string) bool) {{\n{chosen}\
              \tvar done sync.WaitGroup\n\tdone.Add(len({counted}))\n\tfor range calls {{\n\
              \t\tgo func() {{\n\t\t\tdone.Done(){again}\n\t\t}}()\n\t}}\n\tdone.Wait()\n}}\n"
         )
     };
+    let chosen = "\tcalls := make([]string, 0, len(all))\n\tfor _, one := range all {\n\t\tif handle(one) {\n\
+                  \t\t\tcalls = append(calls, one)\n\t\t}\n\t}\n";
     let told = ["m.go:16 waitgroup-unbalanced medium", "m.go:17 waitgroup-unbalanced medium"];
-    check(&[("m.go", &source("calls", "\n\t\t\tdone.Done()"))], &told);
-    check(&[("m.go", &source("all", ""))], &["m.go:19 waitgroup-unbalanced low"]);
+    check(&[("m.go", &source(chosen, "calls", "\n\t\t\tdone.Done()"))], &told);
+    // There are no more of them than were counted: it is the wait that stays.
+    check(&[("m.go", &source(chosen, "all", ""))], &["m.go:19 waitgroup-unbalanced high"]);
+    // How many there are of these is not known.
+    let given = source("\tcalls := given\n", "all", "");
+    let both = ["m.go:11 waitgroup-unbalanced low", "m.go:14 waitgroup-unbalanced low"];
+    check(&[("m.go", &given)], &both);
 }
 
 #[test]
@@ -295,4 +301,50 @@ fn room_for_as_many_answers_as_are_asked_for() {
           `select` with `done`"
         ]
     );
+}
+
+#[test]
+fn locks_of_two_fields() {
+    let source = |field: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype part struct {{\n\tsync.Mutex\n\tn int\n}}\n\n\
+             type whole struct {{\n\tmu sync.Mutex\n\ta, b *part\n}}\n\n\
+             func (w *whole) down() {{\n\tw.mu.Lock()\n\tdefer w.mu.Unlock()\n\tw.b.Lock()\n\tw.b.n++\n\tw.b.Unlock()\n}}\n\n\
+             func (w *whole) up() {{\n\tw.{field}.Lock()\n\tdefer w.{field}.Unlock()\n\tw.mu.Lock()\n\
+             \tw.{field}.n--\n\tw.mu.Unlock()\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("b"))], &["m.go:18 lock-order medium"]);
+    check(&[("m.go", &source("a"))], &[]);
+}
+
+#[test]
+fn a_flag_that_was_set_before_the_unlock_was_deferred() {
+    let source = |flag: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype store struct {{\n\tmu  sync.Mutex\n\tall map[string]*int\n}}\n\n\
+             func (s *store) ensure(name string, make func() *int) *int {{\n\ts.mu.Lock()\n\tone := s.all[name]\n\
+             \texisted := {flag}\n\tif one == nil {{\n\t\tone = make()\n\t\tdefer s.mu.Unlock()\n\t\ts.all[name] = one\n\
+             \t}} else {{\n\t\texisted = true\n\t\ts.mu.Unlock()\n\t}}\n\tif existed {{\n\t\ts.mu.Lock()\n\
+             \t\tdefer s.mu.Unlock()\n\t\tone = s.all[name]\n\t}}\n\treturn one\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("false"))], &[]);
+    let told = crate::cli::told(&[("m.go", &source("len(s.all) > 9"))], &[]);
+    assert_eq!(told, ["m.go:23 double-lock high"]);
+}
+
+#[test]
+fn an_error_that_fails_a_test() {
+    let source = |import: &str| {
+        format!(
+            "package e2e\n\n{import}\nfunc watch(ask func() (int, error), errs chan<- error, got chan<- int) {{\n\
+             \tn, err := ask()\n\tif err != nil {{\n\t\terrs <- err\n\t\treturn\n\t}}\n\terrs <- nil\n\tgot <- n\n}}\n\n\
+             func check(ask func() (int, error), expect func(error)) int {{\n\terrs := make(chan error)\n\
+             \tgot := make(chan int)\n\tgo watch(ask, errs, got)\n\texpect(<-errs)\n\treturn <-got\n}}\n"
+        )
+    };
+    check(&[("e.go", &source("import _ \"fmt\"\n"))], &["e.go:20 receive-without-sender medium"]);
+    let ginkgo = source("import _ \"github.com/onsi/ginkgo/v2\"\n");
+    check(&[("e.go", &ginkgo)], &["e.go:20 receive-without-sender low"]);
 }

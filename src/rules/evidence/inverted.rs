@@ -281,6 +281,13 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
         || anchored(&one.second, &other.first)
         || leads_back(cx, one, other)
         || leads_back(cx, other, one);
+    // Two fields of one receiver lead to two locks.
+    let differ = |one: &Lock, other: &Lock| {
+        let (here, there) = (&one.owner, &other.owner);
+        let are_parts = !here.path.is_empty() && !there.path.is_empty();
+        alike && here.receiver && there.receiver && are_parts && here.path != there.path
+    };
+    let are_two = differ(&one.first, &other.second) || differ(&one.second, &other.first);
     let around = |order: &Order| {
         let mut held: FxHashSet<Object> = order.beside.iter().copied().collect();
         held_by_callers(cx, cx.scene(order), MAX_CALLERS, &mut held);
@@ -293,6 +300,7 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
         && waits
         && is_own(one) == is_own(other)
         && same
+        && !are_two
         && around(one).is_disjoint(&around(other))
 }
 

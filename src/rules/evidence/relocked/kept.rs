@@ -70,7 +70,8 @@ fn check_deferred(
     let conditions = Conditions::new(function, body);
     let is_again = |step: StepId| again.iter().any(|(other, _)| *other == step);
     let mut way = Way { conditions: &conditions, to: &is_again, settled: &settled };
-    let path = cfg.search(Start::After(deferred), Vec::new(), &mut way).into_iter().next()?;
+    let known = conditions.known_at(cfg, deferred);
+    let path = cfg.search(Start::After(deferred), known, &mut way).into_iter().next()?;
     let PathEnd::Step(end) = path.end else { return None };
     let (_, taken) = again.iter().find(|(step, _)| *step == end)?;
     let last = path.decisions().filter_map(condition).next_back();
