@@ -343,7 +343,7 @@ impl Run<'_> {
             }
         };
         let is_test = |file: FileId| {
-            let written_as_test = || is_written_as_test(&self.index, &self.forest.parsed(file).0);
+            let written_as_test = || is_written_as_test(self.index, &self.forest.parsed(file).0);
             self.snapshot.file(file).test || written_as_test()
         };
         let found = explorer
