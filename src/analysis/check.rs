@@ -12,7 +12,7 @@ use crate::diagnostic::{Confidence, Finding, Label, Note, NoteKind, Role};
 use crate::index::FuncId;
 use crate::project::Package;
 use crate::rules::mend;
-use crate::rules::scene::{is_written_as_test, supports_tests};
+use crate::rules::scene::supports_tests;
 use crate::rules::stuck::{self, Explorer};
 use crate::rules::{Check, Entry, FunctionCx, PackageCx, registry, untaken};
 use crate::source::{FileId, Location};
@@ -342,17 +342,13 @@ impl Run<'_> {
                 return vec![Err(internal_error(self.display(package.report[0]), message))];
             }
         };
-        let is_test = |file: FileId| {
-            let written_as_test = || is_written_as_test(self.index, &self.forest.parsed(file).0);
-            self.snapshot.file(file).test || written_as_test()
-        };
         let found = explorer
-            .roots(&|file| reported.contains(&file), &is_test)
+            .roots(&|file| reported.contains(&file), &|file| self.snapshot.file(file).test)
             .into_par_iter()
             .filter(|_| !self.progress.is_unwanted())
             .map(|root| {
                 let place = || self.display(explorer.file_of(root));
-                let test = is_test(explorer.file_of(root));
+                let test = self.snapshot.files[explorer.file_of(root).0 as usize].test;
                 Timings::exploring(timings, || {
                     guarded(
                         "stuck",

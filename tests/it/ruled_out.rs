@@ -333,18 +333,3 @@ fn a_flag_that_was_set_before_the_unlock_was_deferred() {
     let told = crate::cli::told(&[("m.go", &source("len(s.all) > 9"))], &[]);
     assert_eq!(told, ["m.go:23 double-lock high"]);
 }
-
-#[test]
-fn an_error_that_fails_a_test() {
-    let source = |import: &str| {
-        format!(
-            "package e2e\n\n{import}\nfunc watch(ask func() (int, error), errs chan<- error, got chan<- int) {{\n\
-             \tn, err := ask()\n\tif err != nil {{\n\t\terrs <- err\n\t\treturn\n\t}}\n\terrs <- nil\n\tgot <- n\n}}\n\n\
-             func check(ask func() (int, error), expect func(error)) int {{\n\terrs := make(chan error)\n\
-             \tgot := make(chan int)\n\tgo watch(ask, errs, got)\n\texpect(<-errs)\n\treturn <-got\n}}\n"
-        )
-    };
-    check(&[("e.go", &source("import _ \"fmt\"\n"))], &["e.go:20 receive-without-sender medium"]);
-    let ginkgo = source("import _ \"github.com/onsi/ginkgo/v2\"\n");
-    check(&[("e.go", &ginkgo)], &["e.go:20 receive-without-sender low"]);
-}

@@ -373,9 +373,10 @@ pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec
     };
     let mut methods: Vec<FuncId> =
         [object.package].into_iter().chain(others).flat_map(in_package).collect();
-    let of_run = of_module || cx.summaries().order().contains(&object.package);
+    let named = || cx.package.packages_with(selection.name);
+    let of_run = of_module || named().any(|package| package == object.package);
     if methods.is_empty() && of_run {
-        methods.extend(cx.package.packages_with(selection.name).flat_map(in_package));
+        methods.extend(named().flat_map(in_package));
     }
     let anybody = of_run && !methods.is_empty();
     let read = methods.into_iter().filter(|&func| cx.summaries().of(func).is_some());
