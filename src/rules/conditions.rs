@@ -30,6 +30,19 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// What a path has decided when it has passed a step.
+    fn after(&self, decided: &Decided, step: StepId) -> Decided {
+        let mut decided = decided.clone();
+        self.step(&mut decided, step);
+        decided
+    }
+
+    /// What a path has decided when it has taken an edge; `None` where that contradicts what it had before.
+    fn along(&self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        let mut next = decided.clone();
+        self.edge(&mut next, edge).then_some(next)
+    }
+
     /// What is decided at a step of the body, whichever way leads there.
     pub fn known_at(&self, cfg: &Cfg, step: StepId) -> Decided {
         let mut arrivals = Arrivals { conditions: self, to: step, known: None };
@@ -306,14 +319,11 @@ impl Walk for Way<'_> {
         if (self.settled)(step) {
             return Passing::Drop;
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On(self.conditions.after(decided, step))
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
+        self.conditions.along(decided, edge)
     }
 
     fn exit(&mut self, _: &Decided, _: Exit) -> bool {
@@ -338,14 +348,11 @@ impl Walk for Arrivals<'_> {
                 None => self.known = Some(decided.clone()),
             }
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On(self.conditions.after(decided, step))
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
+        self.conditions.along(decided, edge)
     }
 
     fn exit(&mut self, _: &Decided, _: Exit) -> bool {
