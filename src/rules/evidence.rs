@@ -32,6 +32,7 @@ mod never_done;
 mod nilled;
 mod one_ended;
 mod outside;
+mod overtaken;
 mod own_end;
 mod own_receiver;
 mod parent;
@@ -186,6 +187,7 @@ pub fn waitgroup_unbalanced(package: &PackageCx<'_>, findings: &mut Vec<Finding>
     each_function(package, &["WaitGroup"], |scene| miscounted::check(scene, findings));
     own_end::check(package, Awaited::Counter, findings);
     counts_itself::check(package, findings);
+    overtaken::check(package, findings);
     never_done::check(package, findings);
     left_counted::check(package, findings);
 }

@@ -29,6 +29,7 @@ mod oracle;
 mod oracle_ast;
 mod order;
 mod output;
+mod overtaken;
 mod pages;
 mod program;
 mod project;

@@ -175,7 +175,7 @@ pub(super) fn starts_of<'a>(scene: &Scene<'a>) -> Option<Vec<(Scene<'a>, StmtId)
 }
 
 /// Whether a step waits for somebody else, who may say with it that he runs.
-fn hears(scene: &Scene<'_>, cfg: &Cfg, step: StepId) -> bool {
+pub(super) fn hears(scene: &Scene<'_>, cfg: &Cfg, step: StepId) -> bool {
     let is_channel = |from: ExprId| {
         let ty = scene.cx.index().underlying(scene.info.type_of(from));
         matches!(ty, Type::Chan(..) | Type::Unknown)
