@@ -355,15 +355,8 @@ impl Run<'_> {
                         place,
                         |at| self.placed(at),
                         |findings| {
-                            let explored = explorer.explore(root, test, doubtful);
-                            if let Some(timings) = timings {
-                                timings.explored(
-                                    explored.complete,
-                                    explored.states,
-                                    explored.steps,
-                                );
-                            }
-                            findings.extend(explored.findings);
+                            let explore = || explorer.explore(root, test, doubtful);
+                            findings.extend(Timings::root(timings, explore).findings);
                         },
                     )
                 })

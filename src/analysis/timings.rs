@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::rules::stuck;
+
 /// What a run took, counted up by it.
 #[derive(Debug, Default)]
 pub struct Timings(Mutex<Taken>);
@@ -21,6 +23,8 @@ pub struct Taken {
     pub exploring: Duration,
     /// What was explored.
     pub explored: Explored,
+    /// Exploring from each root, in no order.
+    pub roots: Vec<Duration>,
 }
 
 /// How much was explored.
@@ -36,6 +40,17 @@ pub struct Explored {
     pub steps: u64,
 }
 
+impl Taken {
+    /// How long exploring from a root took at most, for so many hundredths of the roots; `None` if none was
+    /// explored.
+    pub fn of_roots(&self, hundredths: usize) -> Option<Duration> {
+        let mut roots = self.roots.clone();
+        roots.sort_unstable();
+        let last = roots.len().checked_sub(1)?;
+        Some(roots[last * hundredths / 100])
+    }
+}
+
 impl Timings {
     /// What was taken so far.
     pub fn taken(&self) -> Taken {
@@ -44,7 +59,7 @@ impl Timings {
 
     /// Does the work of a phase.
     pub fn phase<T>(timings: Option<&Timings>, name: &'static str, work: impl FnOnce() -> T) -> T {
-        timed(timings, work, |taken, time| taken.phases.push((name, time)))
+        timed(timings, work, |taken, _, time| taken.phases.push((name, time)))
     }
 
     /// Does the work of a rule.
@@ -53,21 +68,27 @@ impl Timings {
         rule: &'static str,
         work: impl FnOnce() -> T,
     ) -> T {
-        timed(timings, work, |taken, time| *taken.rules.entry(rule).or_default() += time)
+        timed(timings, work, |taken, _, time| *taken.rules.entry(rule).or_default() += time)
     }
 
     /// Does the work of exploring.
     pub(super) fn exploring<T>(timings: Option<&Timings>, work: impl FnOnce() -> T) -> T {
-        timed(timings, work, |taken, time| taken.exploring += time)
+        timed(timings, work, |taken, _, time| taken.exploring += time)
     }
 
-    /// Counts one root.
-    pub(super) fn explored(&self, complete: bool, states: u64, steps: u64) {
-        let explored = &mut self.held().explored;
-        explored.complete += u64::from(complete);
-        explored.cut += u64::from(!complete);
-        explored.states += states;
-        explored.steps += steps;
+    /// Counts one root, from which `explore` explores.
+    pub(super) fn root(
+        timings: Option<&Timings>,
+        explore: impl FnOnce() -> stuck::Explored,
+    ) -> stuck::Explored {
+        timed(timings, explore, |taken, root, time| {
+            taken.roots.push(time);
+            let explored = &mut taken.explored;
+            explored.complete += u64::from(root.complete);
+            explored.cut += u64::from(!root.complete);
+            explored.states += root.states;
+            explored.steps += root.steps;
+        })
     }
 
     fn held(&self) -> MutexGuard<'_, Taken> {
@@ -78,11 +99,12 @@ impl Timings {
 fn timed<T>(
     timings: Option<&Timings>,
     work: impl FnOnce() -> T,
-    count: impl FnOnce(&mut Taken, Duration),
+    count: impl FnOnce(&mut Taken, &T, Duration),
 ) -> T {
     let Some(timings) = timings else { return work() };
     let start = Instant::now();
     let done = work();
-    count(&mut timings.held(), start.elapsed());
+    let time = start.elapsed();
+    count(&mut timings.held(), &done, time);
     done
 }

@@ -24,11 +24,19 @@ pub fn write(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
         row(&format!("  {name}"), time)?;
     }
     let explored = &taken.explored;
-    writeln!(
+    write!(
         out,
         "explored: {} roots completely, {} up to a bound; {} states, {} instructions",
         explored.complete, explored.cut, explored.states, explored.steps
-    )
+    )?;
+    if let [Some(half), Some(most), Some(all)] = [50, 99, 100].map(|part| taken.of_roots(part)) {
+        let [half, most, all] = [half, most, all].map(|time| time.as_secs_f64() * 1000.0);
+        write!(
+            out,
+            "; half of the roots took up to {half:.2} ms, 99 of 100 up to {most:.1} ms, the longest {all:.0} ms"
+        )?;
+    }
+    writeln!(out)
 }
 
 #[derive(Serialize)]
@@ -54,6 +62,10 @@ struct Exploring {
     cut: u64,
     states: u64,
     instructions: u64,
+    /// Seconds that half of the roots took at most, 99 of 100, and all of them.
+    half: Option<f64>,
+    most: Option<f64>,
+    longest: Option<f64>,
 }
 
 /// Writes one line of JSON.
@@ -61,6 +73,7 @@ pub fn write_json(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
     let phase =
         |&(name, time): &(&'static str, Duration)| Phase { name, seconds: time.as_secs_f64() };
     let explored = &taken.explored;
+    let of_roots = |part: usize| taken.of_roots(part).map(|time| time.as_secs_f64());
     let document = Document {
         schema_version: 1,
         phases: taken.phases.iter().map(phase).collect(),
@@ -71,6 +84,9 @@ pub fn write_json(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
             cut: explored.cut,
             states: explored.states,
             instructions: explored.steps,
+            half: of_roots(50),
+            most: of_roots(99),
+            longest: of_roots(100),
         },
     };
     json_text::write(&document, out)

@@ -370,6 +370,7 @@ fn timings_are_told_on_standard_error() {
     assert!(json["rules"]["cancel-not-called"].is_f64(), "{json}");
     assert_eq!((&json["exploring"]["complete"], &json["exploring"]["cut"]), (&1.into(), &0.into()));
     assert!(json["exploring"]["states"].as_u64() > Some(0), "{json}");
+    assert!(json["exploring"]["half"].as_f64() <= json["exploring"]["longest"].as_f64(), "{json}");
 }
 
 #[test]
