@@ -28,6 +28,7 @@ mod context_not_propagated;
 mod done_arm_does_not_leave;
 mod endable;
 mod evidence;
+mod fatal;
 mod fields;
 pub mod filter;
 mod filter_order;

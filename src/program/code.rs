@@ -503,6 +503,13 @@ impl Func {
         Some(self.code[pc.checked_sub(places)?])
     }
 
+    /// Whether what is received from at `pc` is written as `nil` there: `<-(chan int)(nil)`.
+    pub fn waits_at_nil(&self, pc: usize) -> bool {
+        let nil = Some(Op::Const(Constant::Nil));
+        let is_converted = || matches!(self.before(pc, 1), Some(Op::Convert(_)));
+        self.before(pc, 1) == nil || is_converted() && self.before(pc, 2) == nil
+    }
+
     /// Whether the two are the same but for their places, what people call them, and what follows from
     /// their instructions.
     pub(super) fn is_written_as(&self, other: &Func) -> bool {

@@ -10,7 +10,7 @@ use crate::rules::endable::asks_err;
 use crate::rules::held::{self, Held, Lost, Test, Way};
 use crate::rules::recurrence;
 use crate::rules::{Check, FunctionCx, Rule};
-use crate::summary::{Act, Effect, Function, Read, Root};
+use crate::summary::{Act, BodyId, Effect, Function, Places, Read, Root};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtKind, Symbol};
 
 /// The rule.
@@ -40,7 +40,11 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             true => vec![Lost { span: held.span(function), way: Way::Return, last: None }],
             false => {
                 let beside = |effect: &Effect| is_beside(&held, effect);
-                let absent = |test| says_empty(function, test) || says_over(function, test);
+                let absent = |test| {
+                    says_empty(function, test)
+                        || says_over(function, test)
+                        || says_broken(function, test)
+                };
                 held::lost(cx, &read, &held, &beside, &absent)
             }
         };
@@ -124,17 +128,54 @@ fn says_empty(function: &Function<'_>, test: Test) -> bool {
 
 /// Whether what a path was decided by says that a context is over: what was asked for with it is torn down.
 fn says_over(function: &Function<'_>, test: Test) -> bool {
+    let asks_end = |(error, _)| asks_err(function.file, &function.info, error);
+    set(function, test).is_some_and(asks_end)
+}
+
+/// What a path was decided by says is not nil, and the condition.
+fn set(function: &Function<'_>, test: Test) -> Option<(ExprId, ExprId)> {
     let file = function.file;
-    let Test::Is(condition, value) = test else { return false };
+    let Test::Is(condition, value) = test else { return None };
     let ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } =
         file.expr(file.unparen(condition)).kind
     else {
-        return false;
+        return None;
     };
     let is_nil = |expr: ExprId| matches!(function.info.resolve(file.unparen(expr)), Def::Nil);
-    let asks_end = |expr: ExprId| asks_err(file, &function.info, expr);
-    (op == BinaryOp::Ne) == value
-        && (asks_end(left) && is_nil(right) || is_nil(left) && asks_end(right))
+    let set = match (is_nil(left), is_nil(right)) {
+        (false, true) => left,
+        (true, false) => right,
+        _ => return None,
+    };
+    ((op == BinaryOp::Ne) == value).then_some((set, condition))
+}
+
+/// Whether what a path was decided by says that a body could not be read to its end: the transport has closed
+/// the connection by then (`bodyEOFSignal` in <https://go.dev/src/net/http/transport.go>).
+fn says_broken(function: &Function<'_>, test: Test) -> bool {
+    let Some((error, condition)) = set(function, test) else { return false };
+    let file = function.file;
+    let decides = |&body: &BodyId| function.body(body).cfg.step_of_expr(condition).is_some();
+    let places = function.bodies().find(decides).map(|body| function.places_in(body, error));
+    let Some(Root::Call(call, _)) = places.as_ref().and_then(Places::only).map(|it| it.root) else {
+        return false;
+    };
+    let name = function.info.callee(call).qualified(function.index);
+    let reads_all = name.is_some_and(|name| {
+        matches!(name.path.as_str(), "io" | "io/ioutil") && name.name.as_str() == "ReadAll"
+    });
+    let source = match *function.args(call) {
+        [source] if reads_all => source,
+        [sink, source, ..] if function.text(sink).ends_with(".Discard") => source,
+        _ => return false,
+    };
+    file.descendants(Node::Expr(source)).any(|node| match node {
+        Node::Expr(expr) => match file.expr(expr).kind {
+            ExprKind::Selector { name, .. } => name.name.as_str() == BODY,
+            _ => false,
+        },
+        _ => false,
+    })
 }
 
 /// Whether the function gives a transport a way to dial of its own that need not dial, so that the

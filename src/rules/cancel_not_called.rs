@@ -14,11 +14,12 @@ use crate::catalog::{Context, ContextRole, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind};
+use crate::rules::endable::may_end;
 use crate::rules::held::runs_process;
 use crate::rules::scene::{is_in_endless_loop, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
-use crate::summary::{Act, At, Function, Place, Read, Root, facts};
+use crate::summary::{Act, At, ContextRoot, Function, Place, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtId, StmtKind};
 
 /// What the place of a finding is labelled with where `go vet` says the same of a context (`lostcancel`): a
@@ -337,7 +338,15 @@ fn nobody_has_it(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path
     let file = function.file;
     let fresh = function.args(made.call).first().is_some_and(|&parent| {
         let origin = cx.summaries().context(function, made.at, parent);
-        origin.is_fresh() && !origin.deadline
+        let is_endless = |root: &ContextRoot| match root {
+            ContextRoot::Place(place) => match place.root {
+                Root::Param(index) if place.path.is_empty() => !may_end(cx, index),
+                _ => false,
+            },
+            _ => false,
+        };
+        let endless = !origin.roots.is_empty() && origin.roots.iter().all(is_endless);
+        (origin.is_fresh() || endless) && !origin.deadline
     });
     let Def::Local(context) = function.info.resolve(file.unparen(made.context)) else {
         return false;
@@ -479,12 +488,14 @@ fn piles_up(
     if !is_in_endless_loop(file, parents, Node::Stmt(made.stmt)) {
         return None;
     }
+    let context = [function.variable(made.context)];
+    let ends = |step: StepId| is_end_of(function, cfg.step(step), &context);
     let deferred = cfg.steps().find(|&step| {
         let Step::Defer(stmt) = cfg.step(step) else { return false };
         cfg.step(step).call(file).is_some_and(|call| match file.expr(call).kind {
             ExprKind::Call { callee, .. } => is_local(function, file.unparen(callee), local),
             _ => false,
-        }) && cfg.reaches(step, made.stored)
+        }) && cfg.reaches_without(step, made.stored, &ends)
             && file.stmt(stmt).span.start > file.expr(made.call).span.start
     })?;
     let called = calls(function, made, local).next().is_some();

@@ -265,6 +265,20 @@ pub fn calls(cx: &PackageCx<'_>, func: &Func) -> Vec<(FuncId, ExprId)> {
     users(cx, func).calls.iter().map(|Call { caller, call, .. }| (*caller, *call)).collect()
 }
 
+/// Whether the process ends when a function returns: it is `main`, or the function of a command.
+pub fn is_begun(cx: &PackageCx<'_>, func: FuncId) -> bool {
+    let declared = cx.index.func(func);
+    is_start(cx.index, declared) || is_literal_of_command(cx, declared)
+}
+
+/// The calls of a function, as [`calls`] gives them, and of each whether it stands in a literal that is the
+/// function of a command; nothing if it may have others, or is such a function itself.
+pub fn known_calls(cx: &PackageCx<'_>, func: &Func) -> Vec<(FuncId, ExprId, bool)> {
+    let users = users(cx, func);
+    let calls = users.calls.iter().filter(|_| !users.is_unknown() && users.named_in.is_empty());
+    calls.map(|call| (call.caller, call.call, call.by_command)).collect()
+}
+
 /// Who uses a function, in its package and in those of the run that import it.
 fn users(cx: &PackageCx<'_>, func: &Func) -> Arc<Users> {
     cx.memo.users(func.id, || find_users(cx, func))
@@ -476,6 +490,14 @@ impl Around<'_, '_> {
                     ExprKind::CompositeLit { elements, .. } => {
                         let is_given = elements.iter().any(|it| Node::Expr(it.value) == function);
                         if is_given && is_command(expr) {
+                            return true;
+                        }
+                    }
+                    // `command.Action(run)`
+                    ExprKind::Call { args, .. } => {
+                        let is_given = args.iter().any(|&arg| Node::Expr(arg) == function);
+                        let of_command = |(base, _)| is_command(base);
+                        if is_given && file.method_call(expr).is_some_and(of_command) {
                             return true;
                         }
                     }

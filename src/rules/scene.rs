@@ -178,8 +178,9 @@ pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
     }
     if index.package(cx.package).name.as_str() == "main" {
         // Its own name may be that of a product.
-        let (around, _) = index.path_in_module(cx.package).rsplit_once('/').unwrap_or_default();
-        return is_for_tests(around);
+        let path = index.path_in_module(cx.package);
+        let (around, own) = path.rsplit_once('/').unwrap_or(("", path));
+        return matches!(own, "test" | "tests" | "e2e") || is_for_tests(around);
     }
     let mut met = FxHashSet::from_iter([cx.package]);
     let mut open = vec![cx.package];

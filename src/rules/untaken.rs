@@ -7,6 +7,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
 use crate::index::{Callee, Def, Func, FuncId, LocalId, LocalKind};
+use crate::rules::fatal::ends_process;
 use crate::rules::recurrence::{all_calls, is_once, is_same, never_runs};
 use crate::rules::scene::{Scene, declared_at};
 use crate::rules::stuck::only_stays;
@@ -29,7 +30,20 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
     if declared_at(cx, at).is_some_and(|func| never_runs(cx, func)) {
         return true;
     }
+    if only_lasts(finding.rule) && begins_once(cx, finding) {
+        return true;
+    }
     let left = || finding.labels.iter().filter(|label| label.role == Role::Left);
+    let is_last = |place: Location| ends_process(cx, place);
+    let own = Scene::at(cx, at).is_some_and(|scene| returns(&scene, at)).then_some(at);
+    let mut ways = left().map(|label| label.location).chain(own).peekable();
+    let hurts_none = only_lasts(finding.rule) || only_stays(finding.rule);
+    if hurts_none
+        && ways.peek().is_some()
+        && if explored { ways.any(is_last) } else { ways.all(is_last) }
+    {
+        return true;
+    }
     // Who stands there does not end anything meanwhile; what was explored knows that.
     let stuck = finding.labels.iter().find(|label| label.role == Role::Stuck);
     let stuck = stuck.map_or(at, |label| label.location);
@@ -49,6 +63,42 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
     let left_once =
         || only_stays(finding.rule) && left().all(|label| is_once_at(cx, label.location));
     left().next().is_some() && (left().all(untaken) || left_once())
+}
+
+/// Whether what a rule tells of does no more than to last longer than it should: where that begins once, it ends
+/// with the process.
+fn only_lasts(rule: &str) -> bool {
+    matches!(
+        rule,
+        "body-not-closed"
+            | "callee-cannot-be-cancelled"
+            | "done-arm-does-not-leave"
+            | "goroutine-ignores-context"
+            | "lifecycle-not-ended"
+            | "part-not-ended"
+            | "pipe-end-not-closed"
+            | "stop-channel-never-closed"
+            | "timer-not-stopped"
+            | "wait-ignores-context"
+            | "watch-not-drained"
+            | "watch-not-stopped"
+    )
+}
+
+/// Whether what a finding tells of begins once in the life of the process.
+fn begins_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    let loops = matches!(finding.rule, "done-arm-does-not-leave" | "goroutine-ignores-context");
+    if !loops {
+        return is_once_at(cx, finding.primary);
+    }
+    let Some(scene) = Scene::at(cx, finding.primary) else { return false };
+    let Some(node) = innermost(&scene, finding.primary) else { return false };
+    // However many turns a loop has, it is one.
+    let begins = match scene.literal_around(node) {
+        Some(literal) => scene.go_around(literal).map(Node::Stmt),
+        None => Some(Node::Decl(scene.cx.declared().decl)),
+    };
+    begins.is_some_and(|node| is_once(cx, scene.cx.func, node))
 }
 
 /// Whether a place is come to once in the life of the process.

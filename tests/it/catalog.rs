@@ -272,7 +272,8 @@ impl Claims {
             self.claim(entry, &[verb, text, &variant]);
         }
         assert!(!fact.prepend || fact.variant.is_some(), "{text}");
-        assert!(fact.when != When::Never || fact.variant.is_some(), "{text}");
+        let instead = fact.variant.is_some() || fact.context.is_some();
+        assert!(fact.when != When::Never || instead, "{text}");
         if let Some(timeout) = &fact.timeout {
             self.place(entry, text, timeout, &["duration"]);
         }

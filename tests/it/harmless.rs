@@ -238,3 +238,77 @@ fn a_loop_of_a_command_that_one_case_ends() {
     let again = format!("\t\tfor {{\n{}\t\t}}\n", once.replace("return err", "println(err)"));
     tells_of(&again, &["get/get.go:12 send-without-receiver medium"]);
 }
+
+#[test]
+fn an_error_that_ends_the_process() {
+    let library = "package load\n\nimport \"errors\"\n\nfunc Load(ask func() int, n int) (int, error) {\n\
+                   \tanswer := make(chan int)\n\tgo func() { answer <- ask() }()\n\
+                   \tif n == 0 {\n\t\treturn 0, errors.New(\"none\")\n\t}\n\treturn <-answer, nil\n}\n";
+    let program = |failed: &str| {
+        format!(
+            "package main\n\nimport (\n\t\"log\"\n\t\"os\"\n\n\t\"example.com/m/load\"\n)\n\n\
+             func ask() int {{ return len(os.Args) }}\n\nfunc run() error {{\n\
+             \tn, err := load.Load(ask, ask())\n\tif err != nil {{\n{failed}\t}}\n\tprintln(n)\n\treturn nil\n}}\n\n\
+             func main() {{\n\tif err := run(); err != nil {{\n\t\tlog.Fatal(err)\n\t}}\n\tserve()\n}}\n\n\
+             func serve() {{\n\tfor {{\n\t\tif err := run(); err != nil {{\n\t\t\tos.Exit(1)\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let tells_of = |failed: &str, expected: &[&str]| {
+        tells(&[("load/load.go", library), ("main.go", &program(failed))], expected);
+    };
+    let (low, medium) = (
+        ["load/load.go:7 send-without-receiver low"],
+        ["load/load.go:7 send-without-receiver medium"],
+    );
+    tells_of("\t\treturn err\n", &low);
+    tells_of("\t\tlog.Fatalf(\"no answer: %v\", err)\n", &low);
+    // The next turn asks again.
+    tells_of("\t\tprintln(err.Error())\n", &medium);
+    tells_of("\t\treturn nil\n", &medium);
+}
+
+#[test]
+fn a_loop_that_a_program_starts_once() {
+    let source = |start: &str| {
+        format!(
+            "package main\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\nfunc main() {{\n\
+             \tctx, cancel := context.WithCancel(context.Background())\n\ttime.AfterFunc(time.Hour, cancel)\n\
+             \t{start}\n\tselect {{}}\n}}\n\nfunc watch(ctx context.Context, tick <-chan time.Time) {{\n\tfor {{\n\
+             \t\tselect {{\n\t\tcase <-ctx.Done():\n\t\tcase <-tick:\n\t\t\tprintln(\"tick\")\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let tells_of = |start: &str, expected: &[&str]| {
+        tells(&[("main.go", &source(start))], expected);
+    };
+    tells_of("go watch(ctx, nil)", &["main.go:18 done-arm-does-not-leave low"]);
+    let again = "for {\n\t\tgo watch(ctx, time.After(time.Minute))\n\t}";
+    tells_of(again, &["main.go:20 done-arm-does-not-leave high"]);
+}
+
+#[test]
+fn a_program_that_a_helper_runs() {
+    let source = |program: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"net/http\"\n\t\"os/exec\"\n)\n\n\
+             func run(name string) ([]byte, error) {{ return exec.Command(name, \"list\").Output() }}\n\n\
+             func Serve(w http.ResponseWriter, r *http.Request) {{\n\
+             \tlist, err := {program}\n\tif err != nil {{\n\t\tprintln(err.Error())\n\t}}\n\
+             \tw.Write(list)\n}}\n"
+        )
+    };
+    let told = ["m.go:8 missing-deadline low", "m.go:11 context-not-propagated low"];
+    tells(&[("m.go", &source("run(\"docker\")"))], &told);
+    tells(
+        &[("m.go", &source("exec.Command(r.URL.Path, \"list\").Output()"))],
+        &["m.go:11 context-not-propagated high", "m.go:11 missing-deadline low"],
+    );
+}
+
+#[test]
+fn a_program_of_tests() {
+    let program = "package main\n\nimport \"net/http\"\n\nfunc main() {\n\tfor {\n\t\tprintln(ask())\n\t}\n}\n\n\
+                   func ask() int {\n\tanswer, err := http.Get(\"http://example.com\")\n\
+                   \tif err != nil {\n\t\treturn 0\n\t}\n\treturn answer.StatusCode\n}\n";
+    tells(&[("test/main.go", program)], &["test/main.go:16 body-not-closed low"]);
+    tells(&[("probe/main.go", program)], &["probe/main.go:16 body-not-closed high"]);
+}

@@ -333,3 +333,67 @@ fn a_flag_that_was_set_before_the_unlock_was_deferred() {
     let told = crate::cli::told(&[("m.go", &source("len(s.all) > 9"))], &[]);
     assert_eq!(told, ["m.go:23 double-lock high"]);
 }
+
+#[test]
+fn a_channel_that_is_nil_on_purpose() {
+    let source = |made: &str| {
+        format!(
+            "package main\n\nfunc main() {{\n\t{made}\n\tgo println(\"served\")\n\t<-stop\n}}\n"
+        )
+    };
+    let literal = source("").replace("<-stop", "<-(chan struct{})(nil)");
+    check(&[("main.go", &literal)], &[]);
+    check(&[("main.go", &source("var stop chan struct{}"))], &["main.go:6 nil-channel high"]);
+}
+
+#[test]
+fn a_channel_of_each_worker() {
+    let source = |stops: &str| {
+        format!(
+            "package m\n\nfunc Run(size, count int, work func(chan int), done chan int) {{\n\tvar stop chan int\n\
+             \tall := make([]chan int, size)\n\tfor i := 0; i < count; i++ {{\n\
+             \t\tall[i] = make(chan int)\n\t\tgo work(all[i])\n\t}}\n\t<-done\n{stops}}}\n"
+        )
+    };
+    let each = "\tfor _, stop = range all {\n\t\tstop <- 1\n\t}\n";
+    check(&[("m.go", &source(each))], &["m.go:12 nil-channel low"]);
+    check(
+        &[("m.go", &source("\tif size > 1 {\n\t\tstop <- 1\n\t}\n"))],
+        &["m.go:12 nil-channel medium"],
+    );
+}
+
+#[test]
+fn a_body_that_could_not_be_read() {
+    let source = |reads: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"encoding/json\"\n\t\"io\"\n\t\"net/http\"\n)\n\n\
+             func Skip(client *http.Client, request *http.Request, to any) (io.Reader, error) {{\n\
+             \tanswer, err := client.Do(request)\n\tif err != nil {{\n\t\treturn nil, err\n\t}}\n\
+             \tif err := {reads}; err != nil {{\n\t\treturn nil, err\n\t}}\n\treturn answer.Body, nil\n}}\n\n\
+             func skip(from io.Reader) error {{\n\t_, err := io.Copy(io.Discard, from)\n\treturn err\n}}\n\n\
+             func decode(from io.Reader, to any) error {{ return json.NewDecoder(from).Decode(to) }}\n"
+        )
+    };
+    // What was read may be wrong, and more is to come.
+    let told = ["m.go:15 body-not-closed high"];
+    check(&[("m.go", &source("decode(answer.Body, to)"))], &told);
+    let copies = source("skip(answer.Body)").replace(
+        "err := skip(answer.Body); err",
+        "_, err := io.Copy(io.Discard, io.LimitReader(answer.Body, 9)); err",
+    );
+    check(&[("m.go", &copies)], &[]);
+}
+
+#[test]
+fn a_context_that_has_ended_when_the_next_turn_begins() {
+    let source = |arm: &str| {
+        format!(
+            "package m\n\nimport \"context\"\n\nfunc Await(ctx context.Context, add func(func()), ready func() bool) error {{\n\
+             \tfor {{\n\t\tgot, stop := context.WithCancel(ctx)\n\t\tdefer stop()\n\t\tadd(stop)\n\
+             \t\tif ready() {{\n\t\t\treturn nil\n\t\t}}\n\t\tselect {{\n\t\tcase {arm}:\n\t\tcase <-ctx.Done():\n\
+             \t\t\treturn ctx.Err()\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("<-got.Done()"))], &[]);
+}

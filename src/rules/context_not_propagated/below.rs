@@ -126,7 +126,11 @@ fn below(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> Option<Below> {
                 let waits = variant::wait_of(&callee_cx, &read, (at, call), variant.when);
                 waits.map(|(_, waits)| Below {
                     bounded_with: Given::of(&callee_cx, function, waits),
-                    confidence: variant.confidence,
+                    // Which program a helper runs, and for how long, is known to who calls it.
+                    confidence: match variant.runs_program {
+                        true => Confidence::Low,
+                        false => variant.confidence,
+                    },
                     bounded_by: variant.bounded_by.clone(),
                     cut: location(call),
                     callee: callee_text(function, call),

@@ -30,6 +30,8 @@ pub struct Variant {
     pub when: When,
     /// How sure that is.
     pub confidence: Confidence,
+    /// Whether it runs a program.
+    pub runs_program: bool,
     /// Whether the call is told how long it may wait at most.
     is_timed: bool,
     /// What to write instead, for help.
@@ -55,6 +57,7 @@ pub fn without_context(
         return Some(Variant {
             when: When::Call,
             confidence: sibling.confidence,
+            runs_program: false,
             is_timed: false,
             instead: format!("`{name}`"),
             prepend: Some(name),
@@ -63,12 +66,14 @@ pub fn without_context(
     };
     let takes_none = blocking.context.is_none() && blocking.only_with.is_none();
     let variant = blocking.variant.as_ref().filter(|_| takes_none && !is_short())?;
+    let runs_program = blocking.wait == Wait::Exec;
     Some(Variant {
         when: blocking.when,
-        confidence: match blocking.wait == Wait::Exec && runs_known(function, call) {
+        confidence: match runs_program && runs_known(function, call) {
             true => Confidence::Low,
             false => Confidence::High,
         },
+        runs_program,
         is_timed: blocking.timeout.as_ref().is_some_and(|place| place.field.is_none()),
         instead: match &blocking.instead {
             Some(instead) => instead.to_string(),

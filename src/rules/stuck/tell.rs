@@ -307,8 +307,10 @@ impl Story<'_> {
             || self.asks_who_is_last(stuck)
             || chosen && stuck.goroutines.iter().any(|each| self.counts_by_value(stuck, each))
             || self.is_idle(stuck)
-            // That a call gave nil rests on what was chosen for it.
-            || centre.waits_for == WaitsFor::NilChannel && self.ranges(centre.at) && chosen
+            // That a call gave nil, or nobody has stored an element, rests on what was chosen for it.
+            || centre.waits_for == WaitsFor::NilChannel
+                && chosen
+                && (self.ranges(centre.at) || self.is_of_element(centre.at))
             // How often a loop counts down is decided by what is not known.
             || stuck.kind == Kind::Misuse(Misuse::NegativeCounter) && self.loops(centre.at) > 0;
         if doubtful || stuck.kind == Kind::Livelock {
@@ -328,6 +330,16 @@ impl Story<'_> {
     fn ranges(&self, site: Site) -> bool {
         let func = self.program.func(site.func);
         matches!(func.code.get(site.pc as usize), Some(Op::RangeNext { .. }))
+    }
+
+    /// Whether an operation is about an element of a slice or map, in place or as a `range` gives it.
+    fn is_of_element(&self, site: Site) -> bool {
+        let (func, operand) = (self.program.func(site.func), self.operand(site));
+        let gives = |ops: &[Op]| {
+            matches!(ops, [Op::RangeNext { .. }, Op::Declare(slot) | Op::Store(slot)]
+                if func.vars[slot.0 as usize].name.as_str() == operand)
+        };
+        operand.ends_with(']') || func.code.windows(2).any(gives)
     }
 
     /// Whether a channel is full whose capacity is computed: how it compares to the number of
@@ -369,6 +381,9 @@ impl Story<'_> {
         let func = self.program.func(centre.at.func);
         if let Some(&Op::Select(table)) = func.code.get(centre.at.pc as usize) {
             return func.selects[table as usize].cases.is_empty();
+        }
+        if centre.waits_for == WaitsFor::NilChannel {
+            return func.waits_at_nil(centre.at.pc as usize);
         }
         if !matches!(centre.waits_for, WaitsFor::Receive | WaitsFor::Range) {
             return false;
