@@ -397,3 +397,22 @@ fn a_context_that_has_ended_when_the_next_turn_begins() {
     };
     check(&[("m.go", &source("<-got.Done()"))], &[]);
 }
+
+#[test]
+fn a_new_error_that_another_package_wraps() {
+    let source = |fails: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"fmt\"\n\n\t\"example.com/m/kind\"\n)\n\nvar name = fmt.Sprint(1)\n\n\
+             func check(busy bool) error {{\n\tif busy {{\n\t\treturn {fails}\n\t}}\n\treturn nil\n}}\n\n\
+             func Run(busy bool) {{\n\tdone := make(chan bool)\n\tgo func() {{\n\t\tif !busy {{\n\t\t\tclose(done)\n\
+             \t\t}}\n\t}}()\n\tif check(busy) == nil {{\n\t\t<-done\n\t}}\n}}\n"
+        )
+    };
+    let kind = (
+        "kind/kind.go",
+        "package kind\n\nfunc Conflict(err error) error { return err }\n\nfunc Of(name string) error { return nil }\n",
+    );
+    check(&[kind, ("m.go", &source("kind.Conflict(fmt.Errorf(\"busy\"))"))], &[]);
+    let told = ["m.go:26 receive-without-sender medium"];
+    check(&[kind, ("m.go", &source("kind.Of(name)"))], &told);
+}

@@ -221,8 +221,8 @@ impl Compiler<'_> {
         self.emit(Op::Return(count), span);
     }
 
-    /// Whether a `return` gives nothing but an error that a function of another package makes for it: that is
-    /// not nil.
+    /// Whether a `return` gives nothing but an error that a function of another package makes for it, by itself
+    /// or of a new one: that is not nil.
     fn fails(&mut self, values: &[ExprId], results: &[TypeId]) -> bool {
         let tree = self.tree();
         let [rest @ .., error] = values else { return false };
@@ -230,15 +230,28 @@ impl Compiler<'_> {
             ExprKind::Ident(name) => name.as_str() == "nil",
             _ => false,
         };
-        let ExprKind::Call { callee, .. } = tree.expr(tree.unparen(*error)).kind else {
-            return false;
-        };
-        let ExprKind::Selector { base, .. } = tree.expr(tree.unparen(callee)).kind else {
-            return false;
-        };
+        let gives_nil = rest.iter().any(is_nil);
         results.last() == Some(&TypeId::ERROR)
-            && rest.iter().any(is_nil)
-            && self.import_of(base).is_some()
+            && self.function_of_import(*error).is_some()
+            && (gives_nil || tree.args(*error).iter().any(|&arg| self.makes_error(arg)))
+    }
+
+    /// Whether an expression is a call that makes a new error.
+    fn makes_error(&mut self, call: ExprId) -> bool {
+        let called = self.function_of_import(call);
+        called.is_some_and(|(path, name)| {
+            matches!((path.as_str(), name.as_str()), ("errors", "New") | ("fmt", "Errorf"))
+        })
+    }
+
+    /// The path and name of the function of another package that an expression calls.
+    fn function_of_import(&mut self, call: ExprId) -> Option<(Symbol, Symbol)> {
+        let tree = self.tree();
+        let ExprKind::Call { callee, .. } = tree.expr(tree.unparen(call)).kind else { return None };
+        let ExprKind::Selector { base, name } = tree.expr(tree.unparen(callee)).kind else {
+            return None;
+        };
+        Some((self.import_of(base)?, name.name))
     }
 
     /// Tells the range loops from `targets[from]` inwards that they are left.

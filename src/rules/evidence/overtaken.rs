@@ -181,9 +181,7 @@ fn added_elsewhere(cx: FunctionCx<'_>) -> Option<Finding> {
             && matches!(cfg.step(effect.at.step), Step::Go(_))
     };
     let waits = || effects.iter().filter(|it| is_call(it, "Wait") && it.mode < Mode::Joined);
-    if waits().next().is_none() {
-        return None;
-    }
+    waits().next()?;
     let scene = Scene::new(cx)?;
     effects.iter().filter(is_start).find_map(|add| {
         let group = kept(&read.function, add);
