@@ -23,6 +23,7 @@ mod cache_sync_missing;
 mod callee_cannot_be_cancelled;
 pub mod cancel_not_called;
 pub mod chain;
+mod comments;
 mod conditions;
 mod context_not_propagated;
 mod done_arm_does_not_leave;

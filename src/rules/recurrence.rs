@@ -15,7 +15,7 @@ use crate::catalog::{Callback, Called, TypeRole};
 use crate::index::{Basic, BodyInfo, Callee, Def, Func, FuncId, Index, Type};
 use crate::project::PackageId;
 use crate::rules::PackageCx;
-use crate::rules::scene::{importers, is_for_tests, serves_tests};
+use crate::rules::scene::{importers, is_example, is_for_tests, serves_tests};
 use crate::source::{Location, Span};
 use crate::summary::facts;
 use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind};
@@ -161,7 +161,7 @@ fn find_program(cx: &PackageCx<'_>, package: PackageId) -> bool {
         let path = cx.index.path_in_module(package);
         if cx.index.package(package).name.as_str() == "main"
             && !is_for_tests(path)
-            && !path.split('/').any(|element| element.contains("example"))
+            && !is_example(path)
         {
             return true;
         }

@@ -170,7 +170,8 @@ const FEW: u32 = 8;
 
 /// Whether a package is there for tests alone: its path says so, and all that is known to import it are tests,
 /// programs whose path says the same, and other such packages; or nobody imports it, and it is such a program
-/// or has tests of its own. What goes wrong in it goes wrong in a test.
+/// or has tests of its own. What goes wrong in it goes wrong in a test. A program that is
+/// an example counts as one, too: nothing rests on it.
 pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
     let index = cx.index;
     if index.is_with_tests(cx.package) {
@@ -180,7 +181,7 @@ pub fn supports_tests(cx: &PackageCx<'_>) -> bool {
         // Its own name may be that of a product.
         let path = index.path_in_module(cx.package);
         let (around, own) = path.rsplit_once('/').unwrap_or(("", path));
-        return matches!(own, "test" | "tests" | "e2e") || is_for_tests(around);
+        return matches!(own, "test" | "tests" | "e2e") || is_for_tests(around) || is_example(path);
     }
     let mut met = FxHashSet::from_iter([cx.package]);
     let mut open = vec![cx.package];
@@ -230,6 +231,11 @@ pub fn is_for_tests(path: &str) -> bool {
         let named = ends || holds || element == "e2e" || element.starts_with("test");
         named && element != "latest"
     })
+}
+
+/// Whether the path of a package says that it shows how another is used.
+pub fn is_example(path: &str) -> bool {
+    path.split('/').any(|element| element.contains("example"))
 }
 
 /// The graph of one body.

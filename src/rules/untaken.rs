@@ -7,6 +7,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
 use crate::index::{Callee, Def, Func, FuncId, LocalId, LocalKind};
+use crate::rules::comments::say_it_is_meant;
 use crate::rules::fatal::ends_process;
 use crate::rules::recurrence::{all_calls, is_once, is_same, never_runs};
 use crate::rules::scene::{Scene, declared_at};
@@ -30,12 +31,18 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
     if declared_at(cx, at).is_some_and(|func| never_runs(cx, func)) {
         return true;
     }
+    let scene = Scene::at(cx, at);
+    let is_meant =
+        |scene: &Scene<'_>| say_it_is_meant(scene.file, scene.file.source.line(at.span.start));
+    if scene.as_ref().is_some_and(is_meant) {
+        return true;
+    }
     if only_lasts(finding.rule) && begins_once(cx, finding) {
         return true;
     }
     let left = || finding.labels.iter().filter(|label| label.role == Role::Left);
     let is_last = |place: Location| ends_process(cx, place);
-    let own = Scene::at(cx, at).is_some_and(|scene| returns(&scene, at)).then_some(at);
+    let own = scene.as_ref().is_some_and(|scene| returns(scene, at)).then_some(at);
     let mut ways = left().map(|label| label.location).chain(own).peekable();
     let hurts_none = only_lasts(finding.rule) || only_stays(finding.rule);
     if hurts_none
@@ -57,7 +64,7 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
         return left().any(untaken);
     }
     // What is told of at the way out itself.
-    if let Some(scene) = Scene::at(cx, at).filter(|scene| returns(scene, at)) {
+    if let Some(scene) = scene.filter(|scene| returns(scene, at)) {
         return left().all(untaken) && search.is_untaken(&scene, at, "");
     }
     let left_once =
@@ -80,8 +87,6 @@ fn only_lasts(rule: &str) -> bool {
             | "stop-channel-never-closed"
             | "timer-not-stopped"
             | "wait-ignores-context"
-            | "watch-not-drained"
-            | "watch-not-stopped"
     )
 }
 

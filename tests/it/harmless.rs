@@ -310,5 +310,28 @@ fn a_program_of_tests() {
                    func ask() int {\n\tanswer, err := http.Get(\"http://example.com\")\n\
                    \tif err != nil {\n\t\treturn 0\n\t}\n\treturn answer.StatusCode\n}\n";
     tells(&[("test/main.go", program)], &["test/main.go:16 body-not-closed low"]);
+    tells(&[("examples/ask/main.go", program)], &["examples/ask/main.go:16 body-not-closed low"]);
     tells(&[("probe/main.go", program)], &["probe/main.go:16 body-not-closed high"]);
+}
+
+#[test]
+fn what_a_comment_says_is_meant() {
+    let source = |comment: &str| {
+        format!(
+            "package m\n\nimport \"net/http\"\n\nfunc Probe(from string) int {{\n\tanswer, err := http.Get(from)\n\
+             \tif err != nil {{\n\t\treturn 0\n\t}}\n\treturn answer.StatusCode{comment}\n}}\n"
+        )
+    };
+    let tells_of = |comment: &str, expected: &[&str]| {
+        tells(&[("m.go", &source(comment))], expected);
+    };
+    tells_of("", &["m.go:10 body-not-closed high"]);
+    tells_of(
+        " // the body is left open on purpose: the peer closes",
+        &["m.go:10 body-not-closed low"],
+    );
+    tells_of(
+        " // TODO: is it on purpose that the body stays open?",
+        &["m.go:10 body-not-closed high"],
+    );
 }

@@ -4,10 +4,10 @@
 use crate::catalog::{Callback, Called};
 use crate::flow::Step;
 use crate::index::{Callee, Def};
-use crate::rules::FunctionCx;
+use crate::rules::{FunctionCx, comments};
 use crate::source::Span;
 use crate::summary::{At, Function, facts};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
 
 /// First words of the names of functions that put an end to something.
 const ENDINGS: [&str; 37] = [
@@ -353,48 +353,12 @@ pub fn is_explained(function: &Function<'_>, spans: &[Span]) -> bool {
         !open && reasons.iter().any(|reason| text.contains(reason))
     };
     let line = |span: &Span| file.source.line(span.start);
-    spans.iter().any(|span| gives(&comment_above(file, line(span)), &REASONS))
-        || spans.iter().any(|span| gives(&comment_behind(file, line(span)), &DECISIONS))
+    spans.iter().any(|span| gives(&comments::above(file, line(span)), &REASONS))
+        || spans.iter().any(|span| gives(&comments::behind(file, line(span)), &DECISIONS))
         || {
-            let text = comment_above(file, file.source.line(declared.start)).to_lowercase();
+            let text = comments::above(file, file.source.line(declared.start)).to_lowercase();
             ["background", "detach", "outlive", "regardless", "even if"]
                 .iter()
                 .any(|reason| text.contains(reason))
         }
-}
-
-/// The text of the comment right above a line.
-fn comment_above(file: &File, line: u32) -> String {
-    let mut text = String::new();
-    let mut below = line;
-    for comment in file.comments.iter().rev() {
-        let first = file.source.line(comment.start);
-        let last = file.source.line(comment.end.max(1) - 1);
-        if first >= line || !stands_alone(file, *comment) {
-            continue;
-        }
-        if last + 1 != below {
-            break;
-        }
-        below = first;
-        text.insert(0, ' ');
-        text.insert_str(0, &file.source.text(*comment));
-    }
-    text
-}
-
-/// The text of the comment at the end of a line.
-fn comment_behind(file: &File, line: u32) -> String {
-    let mut comments = file.comments.iter();
-    let behind = comments
-        .find(|&&comment| file.source.line(comment.start) == line && !stands_alone(file, comment));
-    behind.map(|comment| file.source.text(*comment).into_owned()).unwrap_or_default()
-}
-
-/// Whether nothing stands before a comment on its line.
-fn stands_alone(file: &File, comment: Span) -> bool {
-    let line = file.source.line_span(file.source.line(comment.start));
-    line.is_some_and(|line| {
-        file.source.text(Span::new(line.start, comment.start)).trim().is_empty()
-    })
 }
