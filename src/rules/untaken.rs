@@ -23,6 +23,7 @@ const MAX_DEPTH: u32 = 5;
 
 /// Whether what a finding tells of does not come to pass while the process lives, or no more than once: the
 /// function never runs, or those who leave do so in ways that nobody takes, or only once.
+/// Or who leaves does so with an error with which the process ends; or a comment says that it is meant.
 ///
 /// The ways out of what was found by exploring belong to one story, so that one of them that is not taken is
 /// enough.
