@@ -72,12 +72,12 @@ mod watch_not_drained;
 mod watch_not_stopped;
 mod writer_outlives_handler;
 
-use crate::catalog::{Catalog, TypeRole, TypeRoles, Versions};
+use crate::catalog::{Catalog, Model, Op, TypeRole, TypeRoles, Versions};
 use crate::diagnostic::Finding;
 use crate::index::{BodyInfo, Callee, Func, FuncId, Index, ObjectId, Type};
 use crate::project::PackageId;
 use crate::source::{FileId, Location, Span};
-use crate::summary::{self, Summaries};
+use crate::summary::{self, Function, Summaries, facts};
 use crate::syntax::{ExprId, ExprKind, File, Node, Symbol};
 use evidence::Evidence;
 use memo::{Memo, Uses};
@@ -368,6 +368,12 @@ impl<'a> FunctionCx<'a> {
     /// A place in the function's file.
     pub fn location(&self, span: Span) -> Location {
         Location { file: self.declared().file, span }
+    }
+
+    /// Whether the catalog says that a call does this.
+    pub fn is_op(&self, function: &Function<'_>, call: ExprId, op: Op) -> bool {
+        let known = facts(self.catalog(), function.index, function.info.callee(call));
+        known.in_force::<Model>(self.versions()).is_some_and(|model| model.op == op)
     }
 
     /// As [`PackageCx::finding`], at a place in the function's file.

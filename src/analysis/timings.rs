@@ -41,13 +41,13 @@ pub struct Explored {
 }
 
 impl Taken {
-    /// How long exploring from a root took at most, for so many hundredths of the roots; `None` if none was
+    /// How long exploring from a root took at most, for so many hundredths of the roots each; `None` if none was
     /// explored.
-    pub fn of_roots(&self, hundredths: usize) -> Option<Duration> {
+    pub fn of_roots<const N: usize>(&self, hundredths: [usize; N]) -> Option<[Duration; N]> {
         let mut roots = self.roots.clone();
         roots.sort_unstable();
         let last = roots.len().checked_sub(1)?;
-        Some(roots[last * hundredths / 100])
+        Some(hundredths.map(|part| roots[last * part / 100]))
     }
 }
 

@@ -9,6 +9,9 @@ use serde::Serialize;
 use crate::analysis::Taken;
 use crate::output::json_text;
 
+/// Of how many hundredths of the roots it is told how long they took.
+const PARTS: [usize; 3] = [50, 99, 100];
+
 /// Writes a table: the phases in their order, then exploring and the rules, slowest first.
 pub fn write(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
     let mut row =
@@ -29,8 +32,8 @@ pub fn write(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
         "explored: {} roots completely, {} up to a bound; {} states, {} instructions",
         explored.complete, explored.cut, explored.states, explored.steps
     )?;
-    if let [Some(half), Some(most), Some(all)] = [50, 99, 100].map(|part| taken.of_roots(part)) {
-        let [half, most, all] = [half, most, all].map(|time| time.as_secs_f64() * 1000.0);
+    if let Some(roots) = taken.of_roots(PARTS) {
+        let [half, most, all] = roots.map(|time| time.as_secs_f64() * 1000.0);
         write!(
             out,
             "; half of the roots took up to {half:.2} ms, 99 of 100 up to {most:.1} ms, the longest {all:.0} ms"
@@ -73,7 +76,8 @@ pub fn write_json(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
     let phase =
         |&(name, time): &(&'static str, Duration)| Phase { name, seconds: time.as_secs_f64() };
     let explored = &taken.explored;
-    let of_roots = |part: usize| taken.of_roots(part).map(|time| time.as_secs_f64());
+    let roots = taken.of_roots(PARTS).map(|roots| roots.map(|time| time.as_secs_f64()));
+    let [half, most, longest] = roots.map_or([None; 3], |roots| roots.map(Some));
     let document = Document {
         schema_version: 1,
         phases: taken.phases.iter().map(phase).collect(),
@@ -84,9 +88,9 @@ pub fn write_json(taken: &Taken, out: &mut dyn Write) -> io::Result<()> {
             cut: explored.cut,
             states: explored.states,
             instructions: explored.steps,
-            half: of_roots(50),
-            most: of_roots(99),
-            longest: of_roots(100),
+            half,
+            most,
+            longest,
         },
     };
     json_text::write(&document, out)

@@ -4,11 +4,12 @@ mod transport;
 
 use crate::catalog::{Carrier, Resource};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::index::{Constant, Def};
+use crate::index::Constant;
 use crate::rules::bound;
 use crate::rules::endable::asks_err;
 use crate::rules::held::{self, Held, Lost, Test, Way};
 use crate::rules::recurrence;
+use crate::rules::scene::compared_with_nil;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::summary::{Act, BodyId, Effect, Function, Places, Read, Root};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtKind, Symbol};
@@ -134,20 +135,9 @@ fn says_over(function: &Function<'_>, test: Test) -> bool {
 
 /// What a path was decided by says is not nil, and the condition.
 fn set(function: &Function<'_>, test: Test) -> Option<(ExprId, ExprId)> {
-    let file = function.file;
     let Test::Is(condition, value) = test else { return None };
-    let ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } =
-        file.expr(file.unparen(condition)).kind
-    else {
-        return None;
-    };
-    let is_nil = |expr: ExprId| matches!(function.info.resolve(file.unparen(expr)), Def::Nil);
-    let set = match (is_nil(left), is_nil(right)) {
-        (false, true) => left,
-        (true, false) => right,
-        _ => return None,
-    };
-    ((op == BinaryOp::Ne) == value).then_some((set, condition))
+    let (compared, is_set) = compared_with_nil(function.file, &function.info, condition)?;
+    (is_set == value).then_some((compared, condition))
 }
 
 /// Whether what a path was decided by says that a body could not be read to its end: the transport has closed

@@ -73,6 +73,14 @@ struct Made {
     deadline: bool,
 }
 
+impl Made {
+    /// Whether a step of the body waits for the end of the context.
+    fn is_awaited_at(&self, function: &Function<'_>, step: StepId) -> bool {
+        let what = function.body(self.at.body).cfg.step(step);
+        is_end_of(function, what, &[function.variable(self.context)])
+    }
+}
+
 /// What the catalog says of a call that gives a context and its cancel function; not of those that
 /// are meant for the life of the process.
 fn with_cancel<'a>(
@@ -261,10 +269,8 @@ fn is_end_of(function: &Function<'_>, step: Step, contexts: &[Option<LocalId>]) 
 
 /// Whether the function is left only after the context has ended by itself.
 fn is_waited_out(function: &Function<'_>, made: &Made) -> bool {
-    let context = [function.variable(made.context)];
     let cfg = &function.body(made.at.body).cfg;
-    let ends = |step: StepId| is_end_of(function, cfg.step(step), &context);
-    cfg.escapes(made.stored, &ends).is_empty()
+    cfg.escapes(made.stored, &|step| made.is_awaited_at(function, step)).is_empty()
 }
 
 impl Walk for Lost<'_, '_> {
@@ -488,8 +494,7 @@ fn piles_up(
     if !is_in_endless_loop(file, parents, Node::Stmt(made.stmt)) {
         return None;
     }
-    let context = [function.variable(made.context)];
-    let ends = |step: StepId| is_end_of(function, cfg.step(step), &context);
+    let ends = |step: StepId| made.is_awaited_at(function, step);
     let deferred = cfg.steps().find(|&step| {
         let Step::Defer(stmt) = cfg.step(step) else { return false };
         cfg.step(step).call(file).is_some_and(|call| match file.expr(call).kind {

@@ -31,14 +31,14 @@ pub struct Conditions {
 
 impl Conditions {
     /// What a path has decided when it has passed a step.
-    fn after(&self, decided: &Decided, step: StepId) -> Decided {
+    pub fn after(&self, decided: &Decided, step: StepId) -> Decided {
         let mut decided = decided.clone();
         self.step(&mut decided, step);
         decided
     }
 
     /// What a path has decided when it has taken an edge; `None` where that contradicts what it had before.
-    fn along(&self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+    pub fn along(&self, decided: &Decided, edge: &Edge) -> Option<Decided> {
         let mut next = decided.clone();
         self.edge(&mut next, edge).then_some(next)
     }

@@ -63,9 +63,9 @@ mod unserved;
 mod unshared;
 mod unstarted;
 
-use crate::diagnostic::{Confidence, Finding};
+use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::index::{Callee, Func, Type};
-use crate::rules::evidence::groups::Groups;
+use crate::rules::evidence::groups::{Groups, Op};
 use crate::rules::evidence::one_ended::End;
 use crate::rules::evidence::own_end::Awaited;
 use crate::rules::evidence::traffic::{each_channel, loops_around};
@@ -307,6 +307,13 @@ fn room(capacity: u8) -> String {
         0 => "unbuffered".to_owned(),
         capacity => format!("room for {capacity}"),
     }
+}
+
+/// A label at the first line of an operation.
+fn label(groups: &Groups<'_>, op: &Op, role: Role, message: impl Into<String>) -> Label {
+    let scene = &groups.scenes[op.scene];
+    let location = scene.cx.location(first_line(scene, op.span(scene)));
+    Label { location, role, message: message.into() }
 }
 
 /// The first line of a span: a goroutine's literal may be long.

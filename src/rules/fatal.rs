@@ -6,7 +6,7 @@ use crate::rules::PackageCx;
 use crate::rules::recurrence::{is_begun, known_calls};
 use crate::rules::scene::Scene;
 use crate::source::Location;
-use crate::syntax::{ExprId, Node, StmtKind};
+use crate::syntax::{ExprId, Node, StmtId, StmtKind};
 
 /// How many calls lie at most between a function and where its error ends the process.
 const MAX_CALLS: u32 = 5;
@@ -15,11 +15,15 @@ const MAX_CALLS: u32 = 5;
 pub fn ends_process(cx: &PackageCx<'_>, place: Location) -> bool {
     let Some(scene) = Scene::at(cx, place) else { return false };
     let Some(Node::Stmt(stmt)) = scene.outermost(place.span) else { return false };
-    let StmtKind::Return(ref values) = scene.file.stmt(stmt).kind else { return false };
-    let fails = values.last().is_some_and(|&last| !scene.is_nil(last));
-    fails
+    gives_error(&scene, stmt)
         && scene.literal_around(Node::Stmt(stmt)).is_none()
         && is_fatal(cx, scene.cx.func, MAX_CALLS)
+}
+
+/// Whether a statement is a `return` whose last value is not `nil`.
+fn gives_error(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    let StmtKind::Return(ref values) = scene.file.stmt(stmt).kind else { return false };
+    values.last().is_some_and(|&last| !scene.is_nil(last))
 }
 
 /// Whether the process ends wherever a function returns an error.
@@ -66,13 +70,7 @@ fn gives_up(scene: &Scene<'_>, call: ExprId, by_command: bool, depth: u32) -> bo
     let mut walk = Failed { scene, error, call: at, again: false, exits: Vec::new() };
     cfg.search(Start::After(at), (), &mut walk);
     let Failed { again, exits, .. } = walk;
-    let says_error = |exit: &Exit| match exit {
-        Exit::Return(stmt) => match &scene.file.stmt(*stmt).kind {
-            StmtKind::Return(values) => values.last().is_some_and(|&last| !scene.is_nil(last)),
-            _ => false,
-        },
-        _ => false,
-    };
+    let says_error = |exit: &Exit| matches!(*exit, Exit::Return(stmt) if gives_error(scene, stmt));
     !again && (ends_here || exits.is_empty() || exits.iter().all(says_error) && returned())
 }
 

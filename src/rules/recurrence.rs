@@ -63,7 +63,7 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
         if let Some(location) = serves_requests(cx, declared) {
             return again(depth, location, "runs for each request");
         }
-        if is_start(cx.index, declared) || is_literal_of_command(cx, declared) {
+        if is_begun(cx, func) {
             begun.insert(func);
             continue;
         }

@@ -233,6 +233,26 @@ pub fn is_for_tests(path: &str) -> bool {
     })
 }
 
+/// What a condition compares with nil, and whether it asks for something that is not.
+pub fn compared_with_nil(
+    file: &File,
+    info: &BodyInfo,
+    condition: ExprId,
+) -> Option<(ExprId, bool)> {
+    let ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } =
+        file.expr(file.unparen(condition)).kind
+    else {
+        return None;
+    };
+    let is_nil = |expr: ExprId| matches!(info.resolve(file.unparen(expr)), Def::Nil);
+    let compared = match (is_nil(left), is_nil(right)) {
+        (false, true) => left,
+        (true, false) => right,
+        _ => return None,
+    };
+    Some((compared, op == BinaryOp::Ne))
+}
+
 /// Whether the path of a package says that it shows how another is used.
 pub fn is_example(path: &str) -> bool {
     path.split('/').any(|element| element.contains("example"))
@@ -564,16 +584,8 @@ impl<'a> Scene<'a> {
 
     /// The variable that a condition compares with nil, and whether it asks for one that is not nil.
     pub fn nil_test(&self, condition: ExprId) -> Option<(LocalId, bool)> {
-        let condition = self.file.unparen(condition);
-        let ExprKind::Binary { op, left, right, .. } = self.file.expr(condition).kind else {
-            return None;
-        };
-        let compared = match (self.is_nil(left), self.is_nil(right)) {
-            (false, true) => self.local(left)?,
-            (true, false) => self.local(right)?,
-            _ => return None,
-        };
-        matches!(op, BinaryOp::Eq | BinaryOp::Ne).then_some((compared, op == BinaryOp::Ne))
+        let (compared, is_set) = compared_with_nil(self.file, &self.info, condition)?;
+        Some((self.local(compared)?, is_set))
     }
 
     /// The left and right sides of an assignment, short variable declaration or `var`, if a node

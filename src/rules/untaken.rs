@@ -33,25 +33,15 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
         return true;
     }
     let scene = Scene::at(cx, at);
-    let is_meant =
-        |scene: &Scene<'_>| say_it_is_meant(scene.file, scene.file.source.line(at.span.start));
-    if scene.as_ref().is_some_and(is_meant) {
+    if scene.as_ref().is_some_and(|scene| is_meant(scene, at) || lasts_once(scene, finding)) {
         return true;
     }
-    if only_lasts(finding.rule) && begins_once(cx, finding) {
+    // What is told of at the way out itself.
+    let own = scene.filter(|scene| returns(scene, at));
+    if ends_with_process(cx, finding, own.is_some(), explored) {
         return true;
     }
     let left = || finding.labels.iter().filter(|label| label.role == Role::Left);
-    let is_last = |place: Location| ends_process(cx, place);
-    let own = scene.as_ref().is_some_and(|scene| returns(scene, at)).then_some(at);
-    let mut ways = left().map(|label| label.location).chain(own).peekable();
-    let hurts_none = only_lasts(finding.rule) || only_stays(finding.rule);
-    if hurts_none
-        && ways.peek().is_some()
-        && if explored { ways.any(is_last) } else { ways.all(is_last) }
-    {
-        return true;
-    }
     // Who stands there does not end anything meanwhile; what was explored knows that.
     let stuck = finding.labels.iter().find(|label| label.role == Role::Stuck);
     let stuck = stuck.map_or(at, |label| label.location);
@@ -64,8 +54,7 @@ pub fn is_idle(cx: &PackageCx<'_>, finding: &Finding, explored: bool) -> bool {
     if explored {
         return left().any(untaken);
     }
-    // What is told of at the way out itself.
-    if let Some(scene) = scene.filter(|scene| returns(scene, at)) {
+    if let Some(scene) = own {
         return left().all(untaken) && search.is_untaken(&scene, at, "");
     }
     let left_once =
@@ -91,20 +80,38 @@ fn only_lasts(rule: &str) -> bool {
     )
 }
 
-/// Whether what a finding tells of begins once in the life of the process.
-fn begins_once(cx: &PackageCx<'_>, finding: &Finding) -> bool {
-    let loops = matches!(finding.rule, "done-arm-does-not-leave" | "goroutine-ignores-context");
-    if !loops {
-        return is_once_at(cx, finding.primary);
-    }
-    let Some(scene) = Scene::at(cx, finding.primary) else { return false };
-    let Some(node) = innermost(&scene, finding.primary) else { return false };
-    // However many turns a loop has, it is one.
-    let begins = match scene.literal_around(node) {
-        Some(literal) => scene.go_around(literal).map(Node::Stmt),
-        None => Some(Node::Decl(scene.cx.declared().decl)),
+/// Whether a comment says that what stands at a place is meant.
+fn is_meant(scene: &Scene<'_>, place: Location) -> bool {
+    say_it_is_meant(scene.file, scene.file.source.line(place.span.start))
+}
+
+/// Whether what a finding tells of only lasts, and begins once in the life of the process.
+fn lasts_once(scene: &Scene<'_>, finding: &Finding) -> bool {
+    let Some(node) = innermost(scene, finding.primary).filter(|_| only_lasts(finding.rule)) else {
+        return false;
     };
-    begins.is_some_and(|node| is_once(cx, scene.cx.func, node))
+    let begins = match finding.rule {
+        // However many turns a loop has, it is one.
+        "done-arm-does-not-leave" | "goroutine-ignores-context" => match scene.literal_around(node)
+        {
+            Some(literal) => scene.go_around(literal).map(Node::Stmt),
+            None => Some(Node::Decl(scene.cx.declared().decl)),
+        },
+        _ => Some(node),
+    };
+    begins.is_some_and(|node| is_once(&scene.cx.package, scene.cx.func, node))
+}
+
+/// Whether the ways out of what a finding tells of, or one of them where it was explored, end the process; `own`
+/// says that its place is one.
+fn ends_with_process(cx: &PackageCx<'_>, finding: &Finding, own: bool, explored: bool) -> bool {
+    let left = finding.labels.iter().filter(|label| label.role == Role::Left);
+    let own = own.then_some(finding.primary);
+    let mut ways = left.map(|label| label.location).chain(own).peekable();
+    let is_last = |place: Location| ends_process(cx, place);
+    (only_lasts(finding.rule) || only_stays(finding.rule))
+        && ways.peek().is_some()
+        && if explored { ways.any(is_last) } else { ways.all(is_last) }
 }
 
 /// Whether a place is come to once in the life of the process.

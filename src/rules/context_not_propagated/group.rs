@@ -1,7 +1,7 @@
 //! Groups of goroutines whose own context is thrown away, so that the first failure stops nobody;
 //! and requests whose copy with a context is.
 
-use crate::catalog::{Base, Copying, Model, Op};
+use crate::catalog::{Base, Copying, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Step};
 use crate::index::{Def, LocalKind};
@@ -16,18 +16,13 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     let function = &read.function;
     let mut findings = Vec::new();
     for (at, call) in function.calls() {
-        if is(cx, function, call, Op::ErrgroupWithContext) {
+        if cx.is_op(function, call, Op::ErrgroupWithContext) {
             findings.extend(check_group(cx, read, at, call));
         } else {
             findings.extend(check_copy(cx, function, call));
         }
     }
     findings
-}
-
-fn is(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, op: Op) -> bool {
-    let known = facts(cx.catalog(), function.index, function.info.callee(call));
-    known.in_force::<Model>(cx.versions()).is_some_and(|model| model.op == op)
 }
 
 /// `eg, _ := errgroup.WithContext(ctx)`, and a goroutine of the group waits on `ctx`.
@@ -116,7 +111,7 @@ fn is_told(cx: &FunctionCx<'_>, function: &Function<'_>, group: &Place) -> bool 
     let file = function.file;
     let parents = parents(function);
     let waits = function.calls().filter(|&(at, call)| {
-        is(cx, function, call, Op::ErrgroupWait)
+        cx.is_op(function, call, Op::ErrgroupWait)
             && operand(function, call, Base::Receiver)
                 .is_some_and(|base| function.object_places(at, base).only() == Some(group))
     });
@@ -180,7 +175,7 @@ fn started_by(
     call: ExprId,
     group: &Place,
 ) -> Option<Option<BodyId>> {
-    if !is(cx, function, call, Op::ErrgroupGo) && !is(cx, function, call, Op::ErrgroupTryGo) {
+    if !cx.is_op(function, call, Op::ErrgroupGo) && !cx.is_op(function, call, Op::ErrgroupTryGo) {
         return None;
     }
     let file = function.file;

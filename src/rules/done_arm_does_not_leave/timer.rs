@@ -1,14 +1,14 @@
 //! An arm for a timer that fires once and goes round again, where the same wait ends with its timer
 //! elsewhere in the function.
 
-use crate::catalog::{Model, Op};
+use crate::catalog::Op;
 use crate::diagnostic::{Confidence, Finding, Label, Role, Severity};
 use crate::flow::Step;
 use crate::index::Def;
 use crate::rules::FunctionCx;
 use crate::rules::done_arm_does_not_leave::{round, touches};
 use crate::rules::scene::serves_tests;
-use crate::summary::{At, Function, Place, Root, facts};
+use crate::summary::{At, Function, Place, Root};
 use crate::syntax::{CommClause, ExprId, ExprKind, StmtKind};
 
 /// A `select` with an arm for a timer that is made before its loop.
@@ -56,8 +56,7 @@ fn bounded(
     let Def::Local(local) = *function.info.resolve(timer) else { return None };
     let places = function.places(select, timer);
     let Root::Call(made, 0) = places.only()?.root else { return None };
-    let known = facts(cx.catalog(), function.index, function.info.callee(made));
-    let once = known.in_force::<Model>(cx.versions()).is_some_and(|model| model.op == Op::After);
+    let once = cx.is_op(function, made, Op::After);
     let made = function.at_call(made)?;
     let before = made.body == select.body && !cfg.reaches(select.step, made.step);
     if !once || !before || !cfg.reaches(select.step, select.step) {

@@ -14,7 +14,7 @@ use crate::index::QualifiedName;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::stream::{Way, calls_in, moved_by};
 use crate::rules::evidence::traffic::loops_around;
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node, StmtKind, Symbol};
 
@@ -101,21 +101,21 @@ fn tell(groups: &Groups<'_>, end: &End<'_>, other: &End<'_>) -> Finding {
     let mut finding =
         scene.cx.finding(span, "stays here while the other end reads nothing", message);
     finding.confidence = confidence(scene);
-    let label = |op: &Op, role, message: &str| {
-        let scene = &groups.scenes[op.scene];
-        let location = scene.cx.location(first_line(scene, op.span(scene)));
-        Label { location, role, message: message.to_owned() }
-    };
     let far = &groups.scenes[other.taken.scene];
     finding.labels = vec![
-        label(end.handed, Role::Stuck, "meanwhile the reader waits here, and reads nothing"),
-        label(end.taken, Role::Context, "nobody else takes it"),
+        label(
+            groups,
+            end.handed,
+            Role::Stuck,
+            "meanwhile the reader waits here, and reads nothing",
+        ),
+        label(groups, end.taken, Role::Context, "nobody else takes it"),
         Label {
             location: far.cx.location(first_line(far, far.span(Node::Expr(other.write)))),
             role: Role::Stuck,
             message: "the other end writes here".to_owned(),
         },
-        label(other.handed, Role::Stuck, "and its reader waits here"),
+        label(groups, other.handed, Role::Stuck, "and its reader waits here"),
     ];
     finding.why = "a write ends when the other end reads, and the other end reads when its own write has ended"
         .to_owned();

@@ -18,7 +18,7 @@ use crate::index::{Builtin, Callee};
 use crate::rules::evidence::caught::catches;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, leaving_arm};
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node, StmtKind};
@@ -59,12 +59,6 @@ fn finding(groups: &Groups<'_>, close: &Op, message: String) -> Finding {
     finding
 }
 
-fn label(groups: &Groups<'_>, finding: &mut Finding, op: &Op, role: Role, message: String) {
-    let scene = &groups.scenes[op.scene];
-    let location = scene.cx.location(first_line(scene, op.span(scene)));
-    finding.labels.push(Label { location, role, message });
-}
-
 /// Signals are delivered until `signal.Stop`.
 fn registered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     let notify = group.ops.iter().find(|op| op.act == Act::Notify)?;
@@ -89,13 +83,12 @@ fn registered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding>
     let message =
         format!("`{name}` is closed while signals are still sent to it: the next one panics");
     let mut finding = finding(groups, close, message);
-    label(
+    finding.labels.push(label(
         groups,
-        &mut finding,
         notify,
         Role::Context,
-        "signals are sent to it from here on".to_owned(),
-    );
+        "signals are sent to it from here on",
+    ));
     finding.help = format!(
         "`signal.Stop({name})` before the close, or a channel of its own to tell of the end"
     );
@@ -129,8 +122,8 @@ fn answered(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
         scene.name.name
     );
     let mut finding = finding(groups, close, message);
-    label(groups, &mut finding, make, Role::Made, "made here".to_owned());
-    label(groups, &mut finding, send, Role::Context, "the answer is sent here".to_owned());
+    finding.labels.push(label(groups, make, Role::Made, "made here"));
+    finding.labels.push(label(groups, send, Role::Context, "the answer is sent here"));
     finding.help = "do not close it: a channel that nobody uses any more needs no close".to_owned();
     Some(finding)
 }
@@ -331,7 +324,7 @@ fn told(
         role: Role::Started,
         message: started.to_owned(),
     });
-    label(groups, &mut finding, send, Role::Context, "it sends here".to_owned());
+    finding.labels.push(label(groups, send, Role::Context, "it sends here"));
     finding
 }
 

@@ -562,9 +562,7 @@ impl Walk for GiveUp<'_, '_> {
         if self.again.contains(&step) {
             return Passing::Drop;
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On((decided, *counts))
+        Passing::On((self.conditions.after(decided, step), *counts))
     }
 
     fn edge(&mut self, (decided, counts): &Self::State, edge: &Edge) -> Option<Self::State> {
@@ -621,8 +619,7 @@ impl Walk for GiveUp<'_, '_> {
             }
             _ => {}
         }
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some((next, counts))
+        Some((self.conditions.along(decided, edge)?, counts))
     }
 
     fn exit(&mut self, (_, counts): &Self::State, exit: Exit) -> bool {

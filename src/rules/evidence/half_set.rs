@@ -9,7 +9,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Builtin, Callee, FuncId};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::{Scene, naming};
 use crate::source::Location;
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Ident, Node, StmtId, StmtKind, Symbol, UnaryOp};
@@ -60,11 +60,8 @@ fn half_set(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
     let mut finding =
         scene.cx.finding(first_line(scene, close.span(scene)), "panics here", message);
     finding.confidence = confidence(scene);
-    finding.labels.push(Label {
-        location: by.cx.location(first_line(by, make.span(by))),
-        role: Role::Made,
-        message: format!("the only place where it is made; `{other}` is set beside it"),
-    });
+    let told = format!("the only place where it is made; `{other}` is set beside it");
+    finding.labels.push(label(groups, make, Role::Made, told));
     finding.labels.push(Label {
         location: scene.cx.location(scene.span(Node::Expr(cond))),
         role: Role::Condition,

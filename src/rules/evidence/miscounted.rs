@@ -426,9 +426,7 @@ impl Walk for Unused<'_, '_, '_> {
         if !waits && self.group.uses_at(at) {
             return Passing::Drop;
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On(self.conditions.after(decided, step))
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
@@ -483,9 +481,7 @@ impl Walk for Turn<'_, '_, '_> {
         if self.group.uses_at(At { body: self.body, step }) {
             return Passing::Drop;
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On(self.conditions.after(decided, step))
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
@@ -519,9 +515,7 @@ impl Walk for Undone<'_, '_, '_> {
         if self.group.uses_at(At { body: self.body, step }) {
             return Passing::Drop;
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On((decided, found.clone()))
+        Passing::On((self.conditions.after(decided, step), found.clone()))
     }
 
     fn edge(&mut self, (decided, found): &Self::State, edge: &Edge) -> Option<Self::State> {

@@ -107,9 +107,7 @@ impl Walk for Nil<'_, '_> {
         if self.set.contains(&step) {
             return Passing::Drop;
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On(self.conditions.after(decided, step))
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {

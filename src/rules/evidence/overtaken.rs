@@ -11,7 +11,7 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{FuncId, Local, LocalKind, Type};
+use crate::index::{FuncId, LocalId, Type};
 use crate::rules::evidence::counts_itself::{hears, starts_of};
 use crate::rules::evidence::traffic::received_from;
 use crate::rules::evidence::{confidence, first_line};
@@ -23,7 +23,6 @@ use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 /// Reports the waits that an `Add` of another goroutine may come after.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    let adds = |cx: &FunctionCx<'_>| holds_any(cx, &[".Add("]);
     if counts_where(package, &[".Wait()"]) && outside_tests(package, &[".Add("]).next().is_some() {
         for scene in outside_tests(package, &[".Wait()"]).filter_map(Scene::new) {
             let calls = scene.nodes.iter().filter_map(|&node| match node {
@@ -37,7 +36,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     for func in funcs.filter(|func| package.counts_in(func)) {
         let cx = FunctionCx { package: *package, func: func.id };
         // What adds where it is started is told of by another form.
-        if may_start_goroutines(&cx) && !adds(&cx) {
+        if may_start_goroutines(&cx) && !holds_any(&cx, &[".Add("]) {
             findings.extend(added_elsewhere(cx));
         }
     }
@@ -197,8 +196,7 @@ fn added_elsewhere(cx: FunctionCx<'_>) -> Option<Finding> {
         })?;
         let counts = |it: &&Effect| is_call(it, "Add") && it.mode < Mode::Joined;
         let is_counted = effects.iter().filter(counts).any(|it| of_group(&it));
-        (is_group(&read.function, &group) && !is_counted)
-            .then(|| tell_elsewhere(&scene, cfg, add, wait))
+        (is_group(&scene, &group) && !is_counted).then(|| tell_elsewhere(&scene, cfg, add, wait))
     })
 }
 
@@ -220,35 +218,25 @@ fn kept(function: &Function<'_>, effect: &Effect) -> Place {
     }
 }
 
-/// Whether a thing is a group, and one that the function itself has made or been given the owner of.
-fn is_group(function: &Function<'_>, place: &Place) -> bool {
-    let info = &function.info;
+/// Whether a thing is a group that the function has made, or reaches from what it was given.
+fn is_group(scene: &Scene<'_>, place: &Place) -> bool {
+    type_of(scene, place).is_some_and(|ty| ty.strip_pointer().is_named("sync", "WaitGroup"))
+}
+
+/// The type of a thing that the function has made, or reaches from what it was given.
+fn type_of(scene: &Scene<'_>, place: &Place) -> Option<Type> {
+    let of_local = |local: LocalId| scene.info.local(local).ty.clone();
     let root = match place.root {
-        Root::Local(local) => &info.local(local).ty,
-        Root::Made(expr) | Root::Call(expr, 0) => info.type_of(expr),
-        Root::Receiver | Root::Param(_) => {
-            let is_it = |local: &&Local| match (local.kind, place.root) {
-                (LocalKind::Receiver, Root::Receiver) => true,
-                (LocalKind::Param(one), Root::Param(other)) => one == other,
-                _ => false,
-            };
-            let own = info.locals().iter().filter(|local| local.owner.is_none());
-            match own.into_iter().find(is_it) {
-                Some(local) => &local.ty,
-                None => return false,
-            }
-        }
-        _ => return false,
+        Root::Local(local) => of_local(local),
+        Root::Receiver => of_local(scene.receiver()?),
+        Root::Param(index) => of_local(scene.info.param(None, index)?),
+        Root::Made(expr) | Root::Call(expr, 0) => scene.info.type_of(expr).clone(),
+        _ => return None,
     };
-    let mut ty = root.clone();
-    for name in place.path.iter() {
-        let Type::Struct(of) = function.index.underlying(ty.strip_pointer()) else { return false };
-        match of.fields.iter().find(|field| field.name == *name) {
-            Some(field) => ty = field.ty.clone(),
-            None => return false,
-        }
-    }
-    ty.strip_pointer().is_named("sync", "WaitGroup")
+    place.path.iter().try_fold(root, |ty, name| {
+        let Type::Struct(of) = scene.cx.index().underlying(ty.strip_pointer()) else { return None };
+        of.fields.iter().find(|field| field.name == *name).map(|field| field.ty.clone())
+    })
 }
 
 fn tell_elsewhere(scene: &Scene<'_>, cfg: &Cfg, add: &Effect, wait: &Effect) -> Finding {

@@ -5,14 +5,14 @@
 //! receives it calls in turn a method of its own receiver that sends bare on that channel, itself or in what
 //! it calls for its receiver. Where a parameter says whether to send, nothing is known.
 
-use crate::diagnostic::{Finding, Label, Role};
+use crate::diagnostic::{Finding, Role};
 use crate::index::FuncId;
 use crate::rules::FunctionCx;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::own_end::is_unconditional;
 use crate::rules::evidence::traffic::loops_around;
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node};
 
@@ -132,13 +132,8 @@ fn tell(groups: &Groups<'_>, receive: &Op, call: ExprId, send: &Op) -> Finding {
     let span = first_line(scene, scene.span(Node::Expr(call)));
     let mut finding = scene.cx.finding(span, "never returns", message);
     finding.confidence = confidence(scene);
-    let label = |op: &Op, role: Role, message: &str| {
-        let scene = &groups.scenes[op.scene];
-        let location = scene.cx.location(first_line(scene, op.span(scene)));
-        Label { location, role, message: message.to_owned() }
-    };
-    finding.labels.push(label(receive, Role::Context, "the only receive"));
-    finding.labels.push(label(send, Role::Stuck, "waits here"));
+    finding.labels.push(label(groups, receive, Role::Context, "the only receive"));
+    finding.labels.push(label(groups, send, Role::Stuck, "waits here"));
     finding.defect = scene.cx.location(scene.span(Node::Expr(call)));
     finding.why = "the goroutine cannot receive while it waits in its own send, and so do all who send after it"
         .to_owned();

@@ -6,13 +6,13 @@
 //! them: once the channel is full the consumer waits for itself. What it has taken from there and puts
 //! back is no more than there was, and is not told.
 
-use crate::diagnostic::{Finding, Label, Role};
+use crate::diagnostic::{Finding, Role};
 use crate::index::{Builtin, Callee, Type};
 use crate::rules::evidence::consumer::bound;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::own_receiver::{MAX_CALLS, sent_below};
 use crate::rules::evidence::traffic::loops_around;
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
 use crate::summary::Source;
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
@@ -155,15 +155,10 @@ fn tell(groups: &Groups<'_>, make: &Op, receive: &Op, at: Node, send: &Op) -> Fi
     let span = first_line(scene, scene.span(at));
     let mut finding = scene.cx.finding(span, "never returns", message);
     finding.confidence = confidence(scene);
-    let label = |op: &Op, role: Role, message: &str| {
-        let scene = &groups.scenes[op.scene];
-        let location = scene.cx.location(first_line(scene, op.span(scene)));
-        Label { location, role, message: message.to_owned() }
-    };
-    finding.labels.push(label(make, Role::Made, "made here, with bounded room"));
-    finding.labels.push(label(receive, Role::Context, "the only receive"));
+    finding.labels.push(label(groups, make, Role::Made, "made here, with bounded room"));
+    finding.labels.push(label(groups, receive, Role::Context, "the only receive"));
     if at != send.node {
-        finding.labels.push(label(send, Role::Stuck, "waits here"));
+        finding.labels.push(label(groups, send, Role::Stuck, "waits here"));
     }
     finding.defect = scene.cx.location(scene.span(at));
     finding.why =

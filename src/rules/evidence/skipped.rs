@@ -349,9 +349,7 @@ impl Walk for Past<'_, '_> {
         if self.ends.contains(&step) {
             return Passing::Drop;
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On(decided)
+        Passing::On(self.conditions.after(decided, step))
     }
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
@@ -371,8 +369,7 @@ impl Walk for Past<'_, '_> {
         {
             return None;
         }
-        let mut next = decided.clone();
-        self.conditions.edge(&mut next, edge).then_some(next)
+        self.conditions.along(decided, edge)
     }
 
     fn exit(&mut self, _: &Decided, exit: Exit) -> bool {

@@ -125,9 +125,7 @@ impl Walk for Leave<'_, '_, '_> {
         if self.channel.deeds_at(at).iter().any(|deed| matches!(deed, Deed::Close)) {
             return Passing::Drop;
         }
-        let mut decided = decided.clone();
-        self.conditions.step(&mut decided, step);
-        Passing::On((*started || step == self.started, decided))
+        Passing::On((*started || step == self.started, self.conditions.after(decided, step)))
     }
 
     fn edge(&mut self, state: &Self::State, edge: &Edge) -> Option<Self::State> {

@@ -1,14 +1,14 @@
 //! Timers of a `select` in a loop that begin anew before they can fire: each turn makes another one, and what
 //! comes first ends the turn. So the case that waits for it is never taken, in any version of Go.
 
-use crate::catalog::{Model, Op};
+use crate::catalog::Op;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{EdgeKind, Step};
 use crate::index::{Def, LocalId};
 use crate::rules::FunctionCx;
 use crate::rules::timer_not_stopped::remade::{arm, comes_to, wait};
 use crate::source::Span;
-use crate::summary::{At, Function, Source, facts};
+use crate::summary::{At, Function, Source};
 use crate::syntax::{CommClause, ExprId, ExprKind, StmtKind};
 
 /// What ends each turn before the timer does.
@@ -21,7 +21,7 @@ struct Sooner {
 /// The timers of a function that never fire, by the calls that make them.
 pub(super) fn check(cx: &FunctionCx<'_>, function: &Function<'_>) -> Vec<(ExprId, Finding)> {
     let after = function.calls().filter(|&(at, call)| {
-        is_op(cx, function, call, Op::After)
+        cx.is_op(function, call, Op::After)
             && function.body(at.body).cfg.reaches(at.step, at.step)
             && wait(function, call).is_none_or(|time| time > 0)
     });
@@ -79,7 +79,7 @@ fn sooner(
     };
     let Def::Local(ticker) = *function.info.resolve(file.unparen(base)) else { return None };
     let Source::Expr(made) = function.only_definition_of(ticker)?.source else { return None };
-    let is_ticker = name.name.as_str() == "C" && is_op(cx, function, made, Op::NewTicker);
+    let is_ticker = name.name.as_str() == "C" && cx.is_op(function, made, Op::NewTicker);
     if !is_ticker || is_changed(function, ticker) {
         return None;
     }
@@ -101,9 +101,4 @@ fn is_changed(function: &Function<'_>, ticker: LocalId) -> bool {
         let deferred = matches!(function.step(at), Step::Defer(_));
         is_it && !deferred && matches!(name.name.as_str(), "Stop" | "Reset")
     })
-}
-
-fn is_op(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, op: Op) -> bool {
-    let known = facts(cx.catalog(), function.index, function.info.callee(call));
-    known.in_force::<Model>(cx.versions()).is_some_and(|model| model.op == op)
 }

@@ -2,7 +2,7 @@
 //! left, and until then there is one more with each turn.
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Step, StepId};
 use crate::rules::FunctionCx;
 use crate::rules::held::Held;
 use crate::rules::scene::is_in_endless_loop;
@@ -28,7 +28,7 @@ pub(super) fn check(
         matches!(cfg.step(step), Step::Defer(_))
             && stops(step)
             && cfg.reaches(held.at.step, step)
-            && cfg.finds(Start::After(step), (), &mut Again { made: held.at.step, stops: &stops })
+            && cfg.reaches_without(step, held.at.step, &stops)
     })?;
     let parents = file.parents(Node::Decl(function.index.func(function.id).decl));
     if !is_in_endless_loop(file, &parents, Node::Expr(held.call)) {
@@ -53,26 +53,4 @@ pub(super) fn check(
         format!("make one {what} before the loop, or call `{name}.Stop()` at the end of the turn");
     finding.defect = made;
     Some(finding)
-}
-
-/// A walk to where the next one is made, with this one not stopped.
-struct Again<'w> {
-    made: StepId,
-    stops: &'w dyn Fn(StepId) -> bool,
-}
-
-impl Walk for Again<'_> {
-    type State = ();
-
-    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-        match step == self.made {
-            true => Passing::Found,
-            false if (self.stops)(step) => Passing::Drop,
-            false => Passing::On(()),
-        }
-    }
-
-    fn exit(&mut self, (): &(), _: Exit) -> bool {
-        false
-    }
 }

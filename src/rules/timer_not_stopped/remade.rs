@@ -226,7 +226,7 @@ fn is_call(function: &Function<'_>, expr: ExprId) -> bool {
 }
 
 pub(super) fn comes_to(cfg: &Cfg, block: BlockId, step: StepId) -> bool {
-    cfg.finds(Start::Block(block), (), &mut To(step))
+    cfg.starts_without(Start::Block(block), step, &|_| false)
 }
 
 /// A walk to the exits; a loop over the ticks themselves has no end of its own.
@@ -255,19 +255,5 @@ impl Walk for Leave<'_, '_> {
 
     fn exit(&mut self, (): &(), exit: Exit) -> bool {
         matches!(exit, Exit::Return(_) | Exit::End)
-    }
-}
-
-struct To(StepId);
-
-impl Walk for To {
-    type State = ();
-
-    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-        if step == self.0 { Passing::Found } else { Passing::On(()) }
-    }
-
-    fn exit(&mut self, (): &(), _: Exit) -> bool {
-        false
     }
 }

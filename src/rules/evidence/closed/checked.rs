@@ -8,8 +8,9 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, Def, FuncId};
 use crate::rules::evidence::closed::ended::may_come_beside;
-use crate::rules::evidence::closed::{finding, label, waits};
+use crate::rules::evidence::closed::{finding, waits};
 use crate::rules::evidence::groups::{Group, Groups, Op};
+use crate::rules::evidence::label;
 use crate::rules::recurrence;
 use crate::rules::scene::Scene;
 use crate::source::Location;
@@ -63,7 +64,7 @@ pub(super) fn unheeded(groups: &Groups<'_>, group: &Group, close: &Op) -> Option
         message: "asked here".to_owned(),
     };
     finding.labels.push(question);
-    label(groups, &mut finding, send, Role::Context, "sent here, whatever came since".to_owned());
+    finding.labels.push(label(groups, send, Role::Context, "sent here, whatever came since"));
     finding.help = "ask and send under the lock under which it is closed, or do not close it, and \
                     let the receiver leave by another channel"
         .to_owned();

@@ -8,8 +8,9 @@
 use crate::diagnostic::{Finding, Role};
 use crate::index::{Builtin, Callee, FuncId, LocalId};
 use crate::rules::FunctionCx;
-use crate::rules::evidence::closed::{finding, label, may_recover};
+use crate::rules::evidence::closed::{finding, may_recover};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::label;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Locking, fields, held_at};
 use crate::rules::evidence::traffic::loops_around;
@@ -67,7 +68,7 @@ pub(super) fn left(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Fin
         format!("`{name}` is closed and stays where `{sender}` finds it: its next send panics");
     let mut finding = finding(groups, close, message);
     let told = "sends on each that is left".to_owned();
-    label(groups, &mut finding, send, Role::Stuck, told);
+    finding.labels.push(label(groups, send, Role::Stuck, told));
     finding.help = "take it out of there under the same lock, before it is closed".to_owned();
     Some(finding)
 }

@@ -9,13 +9,13 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Start, StepId};
 use crate::index::{Builtin, Callee, FuncId, LocalKind};
 use crate::rules::FunctionCx;
-use crate::rules::evidence::closed::{finding, label, may_recover, waits};
+use crate::rules::evidence::closed::{finding, may_recover, waits};
 use crate::rules::evidence::counts_itself::starts_of;
-use crate::rules::evidence::first_line;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::traffic::loops_around;
+use crate::rules::evidence::{first_line, label};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
@@ -183,13 +183,7 @@ pub(super) fn by_one(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<F
         role: Role::Started,
         message: "the goroutine is started here".to_owned(),
     });
-    label(
-        groups,
-        &mut finding,
-        send,
-        Role::Context,
-        "the other arm does not protect it".to_owned(),
-    );
+    finding.labels.push(label(groups, send, Role::Context, "the other arm does not protect it"));
     Some(finding)
 }
 
