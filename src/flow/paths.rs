@@ -200,7 +200,12 @@ impl Cfg {
     /// Whether a path through the body leaves it by which no step that satisfies `settled` is passed, as
     /// [`Cfg::escapes`] counts exits.
     pub fn leaves_without(&self, settled: &dyn Fn(StepId) -> bool) -> bool {
-        self.finds(Start::Entry, (), &mut Escape { settled })
+        self.leaves_from(Start::Entry, settled)
+    }
+
+    /// As [`Cfg::leaves_without`], of the paths from somewhere.
+    pub fn leaves_from(&self, from: Start, settled: &dyn Fn(StepId) -> bool) -> bool {
+        self.finds(from, (), &mut Escape { settled })
     }
 
     /// Whether a step that satisfies `to` can come after `from`.

@@ -12,7 +12,8 @@ use crate::rules::recurrence::Runs;
 use crate::rules::scene::{Scene, serves_tests};
 use crate::rules::{FunctionCx, PackageCx, literals, recurrence, unended};
 use crate::summary::{
-    Act, At, BodyId, ContextRoot, Function, Mode, Place, Root, Source, facts, named, operand,
+    Act, At, BodyId, Cancel, ContextRoot, Function, Mode, Place, Root, Source, facts, named,
+    operand,
 };
 use crate::syntax::{ExprId, ExprKind, File, Node, Symbol};
 
@@ -350,10 +351,13 @@ fn of_member<'c>(cx: &FunctionCx<'c>, ty: &Type, member: Symbol) -> Option<&'c F
     Some(named(cx.catalog(), name))
 }
 
-/// Whether a channel is what `Done` gives of a context that the function was given and that nobody in the run
-/// ends; `None` where it is of none that it was given.
+/// Whether a channel is what `Done` gives of a context that nobody ends: one that the function was given and that
+/// nobody in the run ends, or one that nobody can end; `None` where it is neither given nor that.
 pub fn is_of_endless(scene: &Scene<'_>, channel: ExprId) -> Option<bool> {
     let (context, _) = scene.method_call(channel)?;
+    if is_made_without_end(scene, channel, context) {
+        return Some(true);
+    }
     let local = scene.local(context)?;
     let parent = ends_with_its_body(scene, local);
     let given = scene.info.local(parent.unwrap_or(local));
@@ -364,6 +368,24 @@ pub fn is_of_endless(scene: &Scene<'_>, channel: ExprId) -> Option<bool> {
         }
         _ => None,
     }
+}
+
+/// Whether a context, of which a call gives the channel, is `Background` or `TODO` itself. Who makes one of that in a
+/// function of his own may end it.
+fn is_made_without_end(scene: &Scene<'_>, call: ExprId, context: ExprId) -> bool {
+    let (cx, Some(read)) = (&scene.cx, scene.cx.summaries().read(scene.cx.func)) else {
+        return false;
+    };
+    let Some(at) = read.function.at_call(scene.file.unparen(call)) else { return false };
+    let origin = cx.summaries().context(&read.function, at, context);
+    let is_known = |root: &ContextRoot| match *root {
+        ContextRoot::Fresh(made) => {
+            let known = facts(cx.catalog(), cx.index(), scene.info.callee(made));
+            known.all_in_force::<Context>(cx.versions()).next().is_some()
+        }
+        _ => false,
+    };
+    origin.cancel() == Cancel::Nobody && origin.roots.iter().all(is_known)
 }
 
 /// The variable of the context that another one is derived from, if nothing but a `defer` of the same body calls

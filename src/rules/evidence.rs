@@ -9,6 +9,7 @@
 
 mod abandoned;
 mod announced;
+mod between_sends;
 mod both_ends;
 mod called_back;
 mod caught;
@@ -93,6 +94,7 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     each_function(makers, &["make(chan"], |scene| {
         abandoned::check(scene, findings);
         promised::check(scene, findings);
+        between_sends::check(scene, findings);
         each_channel(scene, |channel, made| {
             findings.extend(one_ended::check(channel, made, End::Send, findings));
         });

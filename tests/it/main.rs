@@ -3,6 +3,7 @@
 mod harness;
 
 mod adopt;
+mod between;
 mod cache;
 mod catalog;
 mod chain;

@@ -1,0 +1,94 @@
+//! Goroutines that look between two sends at what their caller ends them by: pairs that differ in little.
+
+use crate::cli::tells;
+
+/// Compares what a run tells of one file, at any confidence.
+#[track_caller]
+fn check(source: &str, expected: &[&str]) {
+    tells(&[("m.go", source)], expected);
+}
+
+const WATCH: &str = r#"package m
+
+import "context"
+
+type Source struct{ changes chan int }
+
+func (s *Source) Watch(ctx context.Context) <-chan int {
+	events := make(chan int)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case change := <-s.changes:
+				events <- change
+			}
+		}
+	}()
+	return events
+}
+"#;
+
+const TOLD: &[&str] = &["m.go:15 send-without-receiver medium"];
+
+#[test]
+fn a_send_that_does_not_hear_what_its_caller_ends_it_by() {
+    check(WATCH, TOLD);
+    // It hears it there.
+    let guarded = "select {\n\t\t\t\tcase events <- change:\n\t\t\t\tcase <-ctx.Done():\n\t\t\t\t\treturn\n\t\t\t\t}";
+    check(&WATCH.replace("events <- change", guarded), &[]);
+    // Whoever ends it may wait for the last value: the close tells that there is none.
+    check(&WATCH.replace("\t\tfor {", "\t\tdefer close(events)\n\t\tfor {"), &[]);
+    // There is room for a value that comes late.
+    check(&WATCH.replace("make(chan int)", "make(chan int, 1)"), &[]);
+    // Nobody says that it is to end.
+    check(&WATCH.replace("\t\t\tcase <-ctx.Done():\n\t\t\t\treturn\n", ""), &[]);
+    // It goes on, and says so in a last word.
+    check(
+        &WATCH.replace("<-ctx.Done():\n\t\t\t\treturn", "<-ctx.Done():\n\t\t\t\tevents <- 0"),
+        &[],
+    );
+    // Others have the channel.
+    let kept = WATCH.replace("changes chan int }", "changes chan int; last chan int }");
+    check(&kept.replace("\treturn events", "\ts.last = events\n\treturn events"), &[]);
+}
+
+#[test]
+fn a_goroutine_that_is_a_function_of_its_own() {
+    let body = WATCH.find("\tgo func() {").and_then(|from| {
+        let to = WATCH.find("\t}()\n")?;
+        Some((from, to))
+    });
+    let (from, to) = body.expect("the goroutine stands there");
+    let apart = format!(
+        "{}\tgo s.serve(done, events)\n{}\nfunc (s *Source) serve(done <-chan struct{{}}, events chan<- int) {{\n{}}}\n",
+        &WATCH[..from],
+        &WATCH[to + "\t}()\n".len()..],
+        &WATCH[from + "\tgo func() {\n".len()..to],
+    );
+    let apart = apart
+        .replace("ctx context.Context", "done <-chan struct{}")
+        .replace("<-ctx.Done()", "<-done")
+        .replace("import \"context\"\n\n", "");
+    check(&apart, &["m.go:17 send-without-receiver medium"]);
+    // What ends it is not the caller's.
+    let own = apart
+        .replace("Watch(done <-chan struct{})", "Watch()")
+        .replace("\tgo s.serve", "\tdone := make(chan struct{})\n\tgo s.serve");
+    check(&own, &["m.go:14 select-never-ready low"]);
+}
+
+#[test]
+fn who_receives_until_the_close_stays_there() {
+    let follow = "\nfunc (s *Source) Follow(ctx context.Context) {\n\tfor event := range s.Watch(ctx) {\n\t\tprintln(event)\n\t}\n}\n";
+    // Nobody closes it: the reader stays, and the sender finds him there.
+    check(&format!("{WATCH}{follow}"), &["m.go:23 range-never-closed medium"]);
+    let leaves = "\nfunc (s *Source) Follow(ctx context.Context) {\n\tevents := s.Watch(ctx)\n\tfor {\n\t\tselect {\n\t\tcase event := <-events:\n\t\t\tprintln(event)\n\t\tcase <-ctx.Done():\n\t\t\treturn\n\t\t}\n\t}\n}\n";
+    check(&format!("{WATCH}{leaves}"), TOLD);
+    // Nobody ends what it is given.
+    let endless = leaves
+        .replace("Follow(ctx context.Context)", "Follow()")
+        .replace("\tevents := ", "\tctx := context.Background()\n\tevents := ");
+    check(&format!("{WATCH}{endless}"), &["m.go:15 send-without-receiver low"]);
+}
