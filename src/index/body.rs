@@ -6,7 +6,7 @@ use crate::source::Span;
 use crate::syntax::ExprId;
 
 use super::types::UNKNOWN;
-use super::{Callee, Constant, Def, Local, LocalId, LocalKind, Type};
+use super::{Callee, Constant, Def, FuncId, Local, LocalId, LocalKind, Type};
 
 /// The names, types, constants and calls of one function, its signature and its function
 /// literals included; or of one specification of package level.
@@ -49,6 +49,21 @@ impl BodyInfo {
     /// What a call calls. Of other expressions nothing is known.
     pub fn callee(&self, call: ExprId) -> &Callee {
         self.fact(call, CALL).and_then(|fact| self.calls.get(fact)).unwrap_or(&NO_CALLEE)
+    }
+
+    /// The calls of a declared function, in no order.
+    pub fn calls_of(&self, func: FuncId) -> impl Iterator<Item = ExprId> {
+        let is_it =
+            move |callee: &Callee| matches!(callee, Callee::Func(called) if *called == func);
+        // Most bodies call it nowhere, and have fewer calls than expressions.
+        let facts = match self.calls.iter().any(is_it) {
+            true => &self.facts[..],
+            false => &[],
+        };
+        (self.base..).zip(facts).filter_map(move |(expr, &fact)| {
+            let place = (fact >> 1).checked_sub(1).filter(|_| fact & 1 == CALL)?;
+            self.calls.get(place as usize).is_some_and(is_it).then_some(ExprId(expr))
+        })
     }
 
     /// The value of a constant expression.

@@ -24,6 +24,7 @@ mod groups;
 mod half_set;
 mod held_on;
 mod inverted;
+mod kept_place;
 mod leaver;
 mod left_counted;
 mod left_locked;
@@ -106,6 +107,7 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     recipient::check(&groups, findings);
     consumer::check(&groups, findings);
     unheard::check(&groups, findings);
+    kept_place::check(&groups, findings);
     each_function(package, &["make(chan"], |scene| unshared::check(scene, findings));
     each_function(package, &[".Done():"], |scene| token::check(scene, findings));
 }

@@ -32,6 +32,7 @@ mod order;
 mod output;
 mod overtaken;
 mod pages;
+mod places;
 mod program;
 mod project;
 mod real;

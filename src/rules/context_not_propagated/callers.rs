@@ -5,19 +5,20 @@
 //! context at hand, or the function may be made for those that have none. Calls through an interface say little: who
 //! stands behind it is not known.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
 use crate::flow::Step;
-use crate::index::{Callee, Func, FuncId};
+use crate::index::{Func, FuncId};
 use crate::project::PackageId;
 use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
 use crate::rules::context_not_propagated::purpose;
 use crate::rules::scene::serves_tests;
 use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::Location;
-use crate::syntax::{DeclKind, ExprId, ExprKind, Node};
+use crate::syntax::{DeclKind, ExprId};
 
 /// What the callers of a function have.
 pub enum Callers {
@@ -135,15 +136,13 @@ fn calls_in(cx: &PackageCx<'_>, declared: &Func, package: PackageId) -> Vec<(Fun
             continue;
         }
         let info = index.body(caller.id);
-        let calls_it = |expr: &ExprId| {
-            matches!(file.expr(*expr).kind, ExprKind::Call { .. })
-                && matches!(info.callee(*expr), Callee::Func(callee) if *callee == declared.id)
-        };
-        let exprs = file.descendants(Node::Decl(caller.decl)).filter_map(|node| match node {
-            Node::Expr(expr) => Some(expr),
-            _ => None,
+        let mut own: Vec<ExprId> = info.calls_of(declared.id).collect();
+        // The outer one of two that begin at one place first.
+        own.sort_unstable_by_key(|&call| {
+            let span = file.expr(call).span;
+            (span.start, Reverse(span.end))
         });
-        calls.extend(exprs.filter(calls_it).map(|call| (caller.id, call)));
+        calls.extend(own.into_iter().map(|call| (caller.id, call)));
     }
     calls
 }
