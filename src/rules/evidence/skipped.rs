@@ -258,17 +258,7 @@ fn is_everywhere(cfg: &Cfg, step: StepId) -> bool {
 }
 
 fn never_avoids(cfg: &Cfg, step: StepId) -> bool {
-    struct Avoid(StepId);
-    impl Walk for Avoid {
-        type State = ();
-        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-            if step == self.0 { Passing::Drop } else { Passing::On(()) }
-        }
-        fn exit(&mut self, (): &(), exit: Exit) -> bool {
-            matches!(exit, Exit::Return(_) | Exit::End)
-        }
-    }
-    !cfg.finds(Start::Entry, (), &mut Avoid(step))
+    !cfg.leaves_without(&|other| other == step)
 }
 
 /// The `go` statement that starts a literal where it stands.

@@ -2,7 +2,7 @@
 //! works with it, and whether anybody else might close it.
 
 use crate::catalog::{Calls, Model, Op, Pure};
-use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Step, StepId};
 use crate::index::{Callee, Def, LocalId, Type};
 use crate::rules::scene::Scene;
 use crate::summary::{self, Act, At, BodyId, Function, Place, Read, Root};
@@ -214,7 +214,7 @@ fn close(scene: &Scene<'_>, read: &Read<'_>, call: ExprId) -> Option<Close> {
     let home = scene.literal_around(Node::Stmt(stmt));
     let at = read.function.at_call(call)?;
     let cfg = &read.function.body_of_literal(literal).map(|body| read.function.body(body))?.cfg;
-    let always = !cfg.finds(Start::Entry, (), &mut Avoids(at.step));
+    let always = !cfg.leaves_without(&|step| step == at.step);
     let only_if_error = match always {
         true => None,
         false => guard(scene, call),
@@ -232,21 +232,6 @@ fn guard(scene: &Scene<'_>, call: ExprId) -> Option<LocalId> {
         _ => None,
     })?;
     scene.nil_test(condition).filter(|&(_, asks_for_one)| asks_for_one).map(|(error, _)| error)
-}
-
-/// A walk to the ways out that do not pass a step.
-struct Avoids(StepId);
-
-impl Walk for Avoids {
-    type State = ();
-
-    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-        if step == self.0 { Passing::Drop } else { Passing::On(()) }
-    }
-
-    fn exit(&mut self, (): &(), exit: Exit) -> bool {
-        matches!(exit, Exit::Return(_) | Exit::End)
-    }
 }
 
 /// The `go` statement that starts a literal.
