@@ -92,3 +92,40 @@ fn who_receives_until_the_close_stays_there() {
         .replace("\tevents := ", "\tctx := context.Background()\n\tevents := ");
     check(&format!("{WATCH}{endless}"), &["m.go:15 send-without-receiver low"]);
 }
+
+#[test]
+fn an_end_that_the_caller_is_given() {
+    let given = WATCH
+        .replace(
+            "Watch(ctx context.Context) <-chan int {",
+            "Watch() (<-chan int, func()) {\n\tdone := make(chan struct{})",
+        )
+        .replace("<-ctx.Done()", "<-done")
+        .replace("return events", "return events, func() { close(done) }")
+        .replace("import \"context\"\n\n", "");
+    check(&given, &["m.go:14 send-without-receiver medium"]);
+    check(
+        &given
+            .replace("(<-chan int, func())", "(<-chan int, chan<- struct{})")
+            .replace("func() { close(done) }", "done"),
+        &["m.go:14 send-without-receiver medium"],
+    );
+    // Something else ends it.
+    check(
+        &given
+            .replace("func() { close(done) }", "func() {}")
+            .replace(
+                "\tdone := make(chan struct{})",
+                "\tdone := make(chan struct{})\n\ts.stop(done)",
+            )
+            .replace(
+                "type Source struct{",
+                "func (s *Source) stop(chan struct{}) {}\n\ntype Source struct{",
+            ),
+        &["m.go:13 select-never-ready low"],
+    );
+    let cancelled = WATCH
+        .replace("Watch(ctx context.Context) <-chan int {", "Watch(ctx context.Context) (<-chan int, context.CancelFunc) {\n\tctx, cancel := context.WithCancel(ctx)")
+        .replace("return events", "return events, cancel");
+    check(&cancelled, &["m.go:16 send-without-receiver medium"]);
+}

@@ -2,15 +2,17 @@
 //!
 //! Evidence: each call of a function makes an unbuffered channel of its own, gives it to the caller and to
 //! nobody else, and starts one goroutine, which alone sends on it: with nothing beside, in a loop. A `select` of
-//! that loop leaves by what the caller gave the function for it, a context or a channel. So the caller means to
-//! end it, and does not have to receive after that; nor could he know how long, since nobody closes the channel.
-//! Where the end comes while the goroutine is on its way to the send, it stays there.
+//! that loop leaves by what the caller gave the function for it, a context or a channel, or by what it got from it:
+//! a channel, or a function that closes one or cancels a context. So the caller means to end it, and does not have
+//! to receive after that; nor could he know how long, since nobody closes the channel. Where the end comes while the
+//! goroutine is on its way to the send, it stays there.
 
 use std::sync::Arc;
 
+use crate::catalog::Context;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{EdgeKind, Start, Step};
-use crate::index::{Callee, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::endable::may_end;
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::runs::How;
@@ -19,8 +21,8 @@ use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, recurrence};
 use crate::source::{Location, Span};
-use crate::summary::{BodyId, Read};
-use crate::syntax::{ExprId, Node, StmtId, StmtKind};
+use crate::summary::{BodyId, Read, Source, facts};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the channels of the function whose goroutine may stay at a send when it is over.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -174,7 +176,7 @@ impl<'s, 'a> Sender<'s, 'a> {
         })
     }
 
-    /// Whether what ends the goroutine is what the caller of the maker gave that for it.
+    /// Whether what ends the goroutine is what the caller of the maker gave that for it, or got from it.
     fn is_callers(&self, end: ExprId) -> bool {
         let scene = self.scene;
         let held = match is_done(scene, end) {
@@ -184,16 +186,24 @@ impl<'s, 'a> Sender<'s, 'a> {
         let Some((maker, local)) = held.and_then(|local| self.of_maker(local)) else {
             return false;
         };
-        let (index, param) = (maker.cx.index(), maker.info.local(local));
-        let LocalKind::Param(place) = param.kind else { return false };
-        match index.underlying(&param.ty) {
-            Type::Chan(..) => index.is_signal(&param.ty),
-            _ => param.ty.is_context() && may_end(&maker.cx, place),
-        }
+        let (index, known) = (maker.cx.index(), maker.info.local(local));
+        let is_channel = matches!(index.underlying(&known.ty), Type::Chan(..));
+        let is_end = if is_channel { index.is_signal(&known.ty) } else { known.ty.is_context() };
+        is_end
+            && match known.kind {
+                LocalKind::Param(place) if known.owner.is_none() => {
+                    is_channel || may_end(&maker.cx, place)
+                }
+                LocalKind::Var if is_channel => is_given_to_caller(maker, local),
+                LocalKind::Var => {
+                    cancel_of(maker, local).is_some_and(|cancel| is_given_to_caller(maker, cancel))
+                }
+                _ => false,
+            }
     }
 
-    /// The parameter of the function that makes the channel which a parameter of the goroutine always is, or which
-    /// that captures.
+    /// The variable of the function that makes the channel which a parameter of the goroutine always is, or which that
+    /// captures.
     fn of_maker(&self, local: LocalId) -> Option<(&'s Scene<'a>, LocalId)> {
         let (maker, local) = match self.given {
             None => (self.scene, local),
@@ -206,11 +216,50 @@ impl<'s, 'a> Sender<'s, 'a> {
                 (maker, maker.local(*given)?)
             }
         };
-        let is_kept = |read: &Read<'_>| read.function.definitions_of(local).count() == 1;
-        let param = maker.info.local(local);
-        let is_param = param.owner.is_none() && matches!(param.kind, LocalKind::Param(_));
-        (is_param && is_kept(&*maker.cx.summaries().read(maker.cx.func)?)).then_some((maker, local))
+        let read = maker.cx.summaries().read(maker.cx.func)?;
+        (read.function.definitions_of(local).count() == 1).then_some((maker, local))
     }
+}
+
+/// The function that ends a context which a variable is from where it is made.
+fn cancel_of(maker: &Scene<'_>, context: LocalId) -> Option<LocalId> {
+    let read = maker.cx.summaries().read(maker.cx.func)?;
+    let Source::Result(call, 0) = read.function.only_definition_of(context)?.source else {
+        return None;
+    };
+    let known = facts(maker.cx.catalog(), maker.cx.index(), maker.info.callee(call));
+    let cancel = known.all_in_force::<Context>(maker.cx.versions()).find_map(|fact| fact.cancel)?;
+    let (targets, _) =
+        maker.around(Node::Expr(call)).find_map(|around| maker.assignment(around))?;
+    targets.get(cancel as usize).copied().flatten()
+}
+
+/// Whether the function gives its caller a channel or function, or a literal that closes or calls it.
+fn is_given_to_caller(maker: &Scene<'_>, local: LocalId) -> bool {
+    let is_it = |expr: ExprId| maker.local(expr) == Some(local);
+    let ends = |call: ExprId| match &maker.file.expr(call).kind {
+        ExprKind::Call { callee, args, .. } => {
+            let closes = matches!(maker.info.callee(call), Callee::Builtin(Builtin::Close));
+            is_it(*callee) || closes && args.first().is_some_and(|&closed| is_it(closed))
+        }
+        _ => false,
+    };
+    let gives = |value: ExprId| {
+        let value = maker.file.unparen(value);
+        let is_literal = matches!(maker.file.expr(value).kind, ExprKind::FuncLit(_));
+        let mut below = maker.file.descendants(Node::Expr(value));
+        is_it(value)
+            || is_literal && below.any(|node| matches!(node, Node::Expr(call) if ends(call)))
+    };
+    maker.nodes.iter().any(|&node| match node {
+        Node::Stmt(stmt) if maker.literal_around(node).is_none() => {
+            match &maker.file.stmt(stmt).kind {
+                StmtKind::Return(values) => values.iter().any(|&value| gives(value)),
+                _ => false,
+            }
+        }
+        _ => false,
+    })
 }
 
 /// What is told of the channel.
