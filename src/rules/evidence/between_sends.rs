@@ -191,14 +191,16 @@ impl<'s, 'a> Sender<'s, 'a> {
         let is_end = if is_channel { index.is_signal(&known.ty) } else { known.ty.is_context() };
         is_end
             && match known.kind {
-                LocalKind::Param(place) if known.owner.is_none() => {
+                LocalKind::Param(place) if known.owner.is_none() && is_kept(maker, local) => {
                     is_channel || may_end(&maker.cx, place)
                 }
-                LocalKind::Var if is_channel => is_given_to_caller(maker, local),
-                LocalKind::Var => {
+                LocalKind::Var if is_channel => {
+                    is_kept(maker, local) && is_given_to_caller(maker, local)
+                }
+                // Perhaps in the parameter whose name it takes.
+                _ => {
                     cancel_of(maker, local).is_some_and(|cancel| is_given_to_caller(maker, cancel))
                 }
-                _ => false,
             }
     }
 
@@ -216,17 +218,25 @@ impl<'s, 'a> Sender<'s, 'a> {
                 (maker, maker.local(*given)?)
             }
         };
-        let read = maker.cx.summaries().read(maker.cx.func)?;
-        (read.function.definitions_of(local).count() == 1).then_some((maker, local))
+        Some((maker, local))
     }
 }
 
-/// The function that ends a context which a variable is from where it is made.
+/// Whether a variable is given a value once.
+fn is_kept(scene: &Scene<'_>, local: LocalId) -> bool {
+    let read = scene.cx.summaries().read(scene.cx.func);
+    read.is_some_and(|read| read.function.definitions_of(local).count() == 1)
+}
+
+/// The function that ends a context which a variable is from where that is made, once.
 fn cancel_of(maker: &Scene<'_>, context: LocalId) -> Option<LocalId> {
     let read = maker.cx.summaries().read(maker.cx.func)?;
-    let Source::Result(call, 0) = read.function.only_definition_of(context)?.source else {
-        return None;
-    };
+    let mut made = read.function.definitions_of(context).filter_map(|it| match it.source {
+        Source::Result(call, 0) => Some(Some(call)),
+        Source::Given => None,
+        _ => Some(None),
+    });
+    let (Some(Some(call)), None) = (made.next(), made.next()) else { return None };
     let known = facts(maker.cx.catalog(), maker.cx.index(), maker.info.callee(call));
     let cancel = known.all_in_force::<Context>(maker.cx.versions()).find_map(|fact| fact.cancel)?;
     let (targets, _) =
