@@ -331,6 +331,25 @@ impl Walk for Way<'_> {
     }
 }
 
+/// Looks for the ways out of a body as [`Way`] looks for a step.
+pub struct WayOut<'w>(pub Way<'w>);
+
+impl Walk for WayOut<'_> {
+    type State = Decided;
+
+    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
+        self.0.step(decided, step)
+    }
+
+    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
+        self.0.edge(decided, edge)
+    }
+
+    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
+}
+
 /// Looks at all that paths have decided when they come to a step.
 struct Arrivals<'w> {
     conditions: &'w Conditions,

@@ -394,12 +394,7 @@ fn ends_with_its_body(scene: &Scene<'_>, derived: LocalId) -> Option<LocalId> {
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let only = read.function.only_definition_of(derived)?;
     let Source::Result(call, 0) = only.source else { return None };
-    let known = facts(scene.cx.catalog(), scene.cx.index(), scene.info.callee(call));
-    let mut derives = known.all_in_force::<Context>(scene.cx.versions());
-    let cancel = derives.find_map(|fact| fact.cancel).filter(|_| scene.args(call).len() == 1)?;
-    let (targets, _) =
-        scene.around(Node::Expr(call)).find_map(|around| scene.assignment(around))?;
-    let cancel = targets.get(cancel as usize).copied().flatten()?;
+    let cancel = scene.cancel_of(call).filter(|_| scene.args(call).len() == 1)?;
     let home = scene.literal_around(Node::Expr(call));
     let deferred = scene.uses(cancel).all(|used| match scene.parent(Node::Expr(used)) {
         Some(Node::Expr(call)) => {

@@ -70,7 +70,7 @@ use crate::index::{Callee, Func, Type};
 use crate::rules::evidence::groups::{Groups, Op};
 use crate::rules::evidence::one_ended::End;
 use crate::rules::evidence::own_end::Awaited;
-use crate::rules::evidence::traffic::{each_channel, loops_around};
+use crate::rules::evidence::traffic::{each_channel, each_returned, loops_around};
 use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, counts_where, holds_any, is_beside_tests};
 use crate::rules::{EVERYWHERE, FunctionCx, PackageCx};
@@ -94,8 +94,10 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     let makers = if sends_elsewhere { &everywhere } else { package };
     each_function(makers, &["make(chan"], |scene| {
         abandoned::check(scene, findings);
-        promised::check(scene, findings);
-        between_sends::check(scene, findings);
+        each_returned(scene, |channel, made, returned| {
+            findings.extend(promised::check(channel, made, returned));
+            findings.extend(between_sends::check(channel, made, returned));
+        });
         each_channel(scene, |channel, made| {
             findings.extend(one_ended::check(channel, made, End::Send, findings));
         });

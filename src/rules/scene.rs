@@ -3,12 +3,13 @@
 //!
 //! It says *where* things are and what they denote, never whether that is good.
 
+use std::cmp::Reverse;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::catalog::{Entry, Facts, Resource, Shape, Testing, TypeExpr};
+use crate::catalog::{Context, Entry, Facts, Resource, Shape, Testing, TypeExpr};
 use crate::flow::{Cfg, StepId};
 use crate::index::{
     BodyInfo, Callee, Def, Func, FuncId, Index, LocalId, LocalKind, Package, QualifiedName, Type,
@@ -17,7 +18,7 @@ use crate::index::{
 use crate::project::PackageId;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{FileId, Location, Span};
-use crate::summary::{BodyId, Read};
+use crate::summary::{BodyId, Read, facts};
 use crate::syntax::{
     BinaryOp, Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
     Symbol,
@@ -231,6 +232,17 @@ pub fn is_for_tests(path: &str) -> bool {
         let named = ends || holds || element == "e2e" || element.starts_with("test");
         named && element != "latest"
     })
+}
+
+/// The calls of a declared function in a body, in order of source.
+pub fn calls_in(file: &File, info: &BodyInfo, func: FuncId) -> Vec<ExprId> {
+    let mut calls: Vec<ExprId> = info.calls_of(func).collect();
+    // The outer one of two that begin at one place first.
+    calls.sort_unstable_by_key(|&call| {
+        let span = file.expr(call).span;
+        (span.start, Reverse(span.end))
+    });
+    calls
 }
 
 /// What a condition compares with nil, and whether it asks for something that is not.
@@ -530,11 +542,17 @@ impl<'a> Scene<'a> {
 
     /// The calls of a declared function, those that start or defer it too.
     pub fn calls(&self, func: FuncId) -> impl Iterator<Item = ExprId> {
-        self.nodes.iter().filter_map(move |&node| {
-            let Node::Expr(call) = node else { return None };
-            let called = matches!(self.info.callee(call), Callee::Func(callee) if *callee == func);
-            called.then_some(call)
-        })
+        calls_in(self.file, &self.info, func).into_iter()
+    }
+
+    /// The variable in which the function keeps what ends a context that this call gives.
+    pub fn cancel_of(&self, call: ExprId) -> Option<LocalId> {
+        let known = facts(self.cx.catalog(), self.cx.index(), self.info.callee(call));
+        let mut contexts = known.all_in_force::<Context>(self.cx.versions());
+        let cancel = contexts.find_map(|fact| fact.cancel)?;
+        let (targets, _) =
+            self.around(Node::Expr(call)).find_map(|around| self.assignment(around))?;
+        targets.get(cancel as usize).copied().flatten()
     }
 
     /// The `go` statements that start a declared function, and their calls.

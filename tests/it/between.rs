@@ -1,12 +1,6 @@
 //! Goroutines that look between two sends at what their caller ends them by: pairs that differ in little.
 
-use crate::cli::tells;
-
-/// Compares what a run tells of one file, at any confidence.
-#[track_caller]
-fn check(source: &str, expected: &[&str]) {
-    tells(&[("m.go", source)], expected);
-}
+use crate::cli::tells_of_file as check;
 
 const WATCH: &str = r#"package m
 

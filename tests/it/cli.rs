@@ -80,6 +80,12 @@ pub fn tells(files: &[(&str, &str)], expected: &[&str]) {
     assert_eq!(told(files, &["--min-confidence", "low"]), expected, "of {files:?}");
 }
 
+/// The same of one file, `m.go`.
+#[track_caller]
+pub fn tells_of_file(source: &str, expected: &[&str]) {
+    tells(&[("m.go", source)], expected);
+}
+
 #[track_caller]
 fn check(dir: &Path, args: &[&str], expected: &str) {
     let output = straggler(dir).args(args).output().expect("straggler runs");

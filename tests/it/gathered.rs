@@ -1,12 +1,7 @@
 //! Channels that who receives has left, by what the package tells of how they are used: pairs that differ in little.
 
-use crate::cli::{found, module, straggler, tells};
-
-/// Compares what a run tells of one file, at any confidence.
-#[track_caller]
-fn check(source: &str, expected: &[&str]) {
-    tells(&[("m.go", source)], expected);
-}
+use crate::cli::tells_of_file as check;
+use crate::cli::{found, module, straggler};
 
 /// Compares what a run says is to be done in one file.
 #[track_caller]

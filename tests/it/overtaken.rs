@@ -1,12 +1,6 @@
 //! Groups that are counted up when somebody may have waited for them already: pairs that differ in little.
 
-use crate::cli::tells;
-
-/// Compares what a run tells of one file, at any confidence.
-#[track_caller]
-fn check(source: &str, expected: &[&str]) {
-    tells(&[("m.go", source)], expected);
-}
+use crate::cli::tells_of_file as check;
 
 const SERVER: &str = r#"package m
 

@@ -1,12 +1,6 @@
 //! Places in channels that are taken and not given back: pairs that differ in little.
 
-use crate::cli::tells;
-
-/// Compares what a run tells of one file, at any confidence.
-#[track_caller]
-fn check(source: &str, expected: &[&str]) {
-    tells(&[("m.go", source)], expected);
-}
+use crate::cli::tells_of_file as check;
 
 const LIMIT: &str = r#"package m
 

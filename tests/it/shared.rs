@@ -1,12 +1,6 @@
 //! Locks, counters and channels that several functions of a package share: pairs that differ in little.
 
-use crate::cli::tells;
-
-/// Compares what a run tells of one file, at any confidence.
-#[track_caller]
-fn check(source: &str, expected: &[&str]) {
-    tells(&[("m.go", source)], expected);
-}
+use crate::cli::{tells, tells_of_file as check};
 
 #[test]
 fn a_return_before_the_unlock_is_deferred() {

@@ -5,7 +5,6 @@
 //! context at hand, or the function may be made for those that have none. Calls through an interface say little: who
 //! stands behind it is not known.
 
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
@@ -15,7 +14,7 @@ use crate::index::{Func, FuncId};
 use crate::project::PackageId;
 use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
 use crate::rules::context_not_propagated::purpose;
-use crate::rules::scene::serves_tests;
+use crate::rules::scene::{self, serves_tests};
 use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::Location;
 use crate::syntax::{DeclKind, ExprId};
@@ -120,7 +119,6 @@ fn calls_of(of: &FunctionCx<'_>, func: FuncId) -> Vec<(FuncId, ExprId)> {
 
 fn calls_in(cx: &PackageCx<'_>, declared: &Func, package: PackageId) -> Vec<(FuncId, ExprId)> {
     let index = cx.index;
-    let name = declared.name.as_str().as_bytes();
     let mut calls = Vec::new();
     for caller in &index.package(package).funcs {
         if !index.may_name(caller.id, declared.name) {
@@ -128,20 +126,10 @@ fn calls_in(cx: &PackageCx<'_>, declared: &Func, package: PackageId) -> Vec<(Fun
         }
         let file = index.file_of(caller.id);
         let DeclKind::Func(_) = &file.decl(caller.decl).kind else { continue };
-        let text = file.source.slice(file.decl(caller.decl).span);
-        if caller.id == declared.id
-            || memchr::memmem::find(text, name).is_none()
-            || serves_tests(index, caller.id)
-        {
+        if caller.id == declared.id || serves_tests(index, caller.id) {
             continue;
         }
-        let info = index.body(caller.id);
-        let mut own: Vec<ExprId> = info.calls_of(declared.id).collect();
-        // The outer one of two that begin at one place first.
-        own.sort_unstable_by_key(|&call| {
-            let span = file.expr(call).span;
-            (span.start, Reverse(span.end))
-        });
+        let own = scene::calls_in(file, &index.body(caller.id), declared.id);
         calls.extend(own.into_iter().map(|call| (caller.id, call)));
     }
     calls

@@ -7,41 +7,28 @@
 //! to receive after that; nor could he know how long, since nobody closes the channel. Where the end comes while the
 //! goroutine is on its way to the send, it stays there.
 
-use std::sync::Arc;
-
-use crate::catalog::Context;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{EdgeKind, Start, Step};
 use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::endable::may_end;
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::runs::How;
-use crate::rules::evidence::traffic::{Channel, Deed, Made, loops_around, made_channels};
+use crate::rules::evidence::traffic::{Channel, Deed, Made, loops_around};
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, recurrence};
 use crate::source::{Location, Span};
-use crate::summary::{BodyId, Read, Source, facts};
+use crate::summary::{BodyId, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
-/// Reports the channels of the function whose goroutine may stay at a send when it is over.
-pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    let Type::Func(signature) = scene.cx.index().func_type(scene.cx.func) else { return };
-    let gives = |ty: &Type| matches!(scene.cx.index().underlying(ty), Type::Chan(..));
-    if !signature.results.iter().any(gives) {
-        return;
-    }
-    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
-    for made in made_channels(scene, &read) {
-        if made.capacity == 0 && made.at.body == BodyId::OWN {
-            findings.extend(check_channel(scene, &read, made));
-        }
-    }
-}
-
-fn check_channel<'a>(scene: &Scene<'a>, read: &Arc<Read<'a>>, made: Made) -> Option<Finding> {
-    let (channel, returned) = Channel::returned(scene, read, made.local)?;
-    let &(returned, _) = returned.first()?;
+/// What is told of a channel that a function gives its callers, where its goroutine may stay at a send.
+pub(super) fn check(
+    channel: &Channel<'_, '_>,
+    made: Made,
+    returned: &[(StmtId, u32)],
+) -> Option<Finding> {
+    let (scene, read) = (channel.scene, &channel.read);
+    let &(returned, _) = returned.first().filter(|_| made.capacity == 0)?;
     let own = channel.deeds.iter().filter(|(at, _)| at.body == BodyId::OWN);
     let mut own = own.flat_map(|(at, deeds)| deeds.iter().map(|deed| (at.step, deed)));
     let (Some((start, deed)), None) = (own.next(), own.next()) else { return None };
@@ -57,7 +44,7 @@ fn check_channel<'a>(scene: &Scene<'a>, read: &Arc<Read<'a>>, made: Made) -> Opt
     let told = Told { scene, made, started, returned };
     match *deed {
         Deed::Literal(How::Go, body) => {
-            let sender = Sender { scene, channel: &channel, body, given: None };
+            let sender = Sender { scene, channel, body, given: None };
             Some(told.finding(&sender, sender.between()?))
         }
         Deed::Function(How::Go, _) => {
@@ -207,25 +194,20 @@ impl<'s, 'a> Sender<'s, 'a> {
     /// The variable of the function that makes the channel which a parameter of the goroutine always is, or which that
     /// captures.
     fn of_maker(&self, local: LocalId) -> Option<(&'s Scene<'a>, LocalId)> {
-        let (maker, local) = match self.given {
-            None => (self.scene, local),
-            Some((maker, args)) => {
-                let param = self.scene.info.local(local);
-                let LocalKind::Param(place) = param.kind else { return None };
-                let is_kept = self.channel.read.function.definitions_of(local).count() == 1;
-                let given =
-                    args.get(place as usize).filter(|_| is_kept && param.owner.is_none())?;
-                (maker, maker.local(*given)?)
-            }
-        };
-        Some((maker, local))
+        let Some((maker, args)) = self.given else { return Some((self.scene, local)) };
+        let param = self.scene.info.local(local);
+        let LocalKind::Param(place) = param.kind else { return None };
+        if param.owner.is_some() || !is_kept(self.scene, local) {
+            return None;
+        }
+        Some((maker, maker.local(*args.get(place as usize)?)?))
     }
 }
 
 /// Whether a variable is given a value once.
 fn is_kept(scene: &Scene<'_>, local: LocalId) -> bool {
     let read = scene.cx.summaries().read(scene.cx.func);
-    read.is_some_and(|read| read.function.definitions_of(local).count() == 1)
+    read.is_some_and(|read| read.function.only_definition_of(local).is_some())
 }
 
 /// The function that ends a context which a variable is from where that is made, once.
@@ -237,11 +219,7 @@ fn cancel_of(maker: &Scene<'_>, context: LocalId) -> Option<LocalId> {
         _ => Some(None),
     });
     let (Some(Some(call)), None) = (made.next(), made.next()) else { return None };
-    let known = facts(maker.cx.catalog(), maker.cx.index(), maker.info.callee(call));
-    let cancel = known.all_in_force::<Context>(maker.cx.versions()).find_map(|fact| fact.cancel)?;
-    let (targets, _) =
-        maker.around(Node::Expr(call)).find_map(|around| maker.assignment(around))?;
-    targets.get(cancel as usize).copied().flatten()
+    maker.cancel_of(call)
 }
 
 /// Whether the function gives its caller a channel or function, or a literal that closes or calls it.

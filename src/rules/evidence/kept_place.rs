@@ -7,13 +7,13 @@
 //! known.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Edge, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Exit, Path, PathEnd, Start, Step, StepId};
 use crate::index::{Builtin, Callee, Def};
-use crate::rules::conditions::{Conditions, Decided, Way, condition};
+use crate::rules::conditions::{Conditions, Decided, Way, WayOut, condition};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{DeclKind, ExprId, Node, StmtKind};
+use crate::syntax::{DeclKind, ExprId, Node};
 
 /// Reports the sends of the package that take a place for ever.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -107,29 +107,10 @@ fn check_take(groups: &Groups<'_>, group: &Group, take: &Op) -> Option<Finding> 
     let settled = |step: StepId| releases.contains(&step) || step != from && names(cfg.step(step));
     let conditions = conditions_of(scene, take)?;
     let way = Way { conditions: &conditions, to: &|_| false, settled: &settled };
-    let paths = cfg.search(Start::After(from), conditions.known_at(cfg, from), &mut Leaves(way));
+    let paths = cfg.search(Start::After(from), conditions.known_at(cfg, from), &mut WayOut(way));
     let path = paths.first()?;
     let release = group.ops.iter().find(|op| op.act == Act::Receive && op.same_body(take))?;
     Some(tell(scene, take, release, path))
-}
-
-/// Looks for the ways out of a body.
-struct Leaves<'w>(Way<'w>);
-
-impl Walk for Leaves<'_> {
-    type State = Decided;
-
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        self.0.step(decided, step)
-    }
-
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        self.0.edge(decided, edge)
-    }
-
-    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
-        matches!(exit, Exit::Return(_) | Exit::End)
-    }
 }
 
 fn tell(scene: &Scene<'_>, take: &Op, release: &Op, path: &Path<Decided>) -> Finding {
@@ -148,9 +129,7 @@ fn tell(scene: &Scene<'_>, take: &Op, release: &Op, path: &Path<Decided>) -> Fin
     if let Some(last) = path.decisions().filter_map(condition).next_back() {
         label(Node::Expr(last), Role::Condition, "decided here");
     }
-    if let PathEnd::Exit(_, Exit::Return(stmt)) = path.end
-        && let StmtKind::Return(_) = scene.file.stmt(stmt).kind
-    {
+    if let PathEnd::Exit(_, Exit::Return(stmt)) = path.end {
         label(Node::Stmt(stmt), Role::Left, "left here without giving it back");
     }
     label(release.node, Role::Context, "given back here on another way");

@@ -5,10 +5,10 @@
 //! names the group, or may do so. Somebody waits for the group, or it came from somebody.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Edge, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Exit, PathEnd, Start, Step, StepId};
 use crate::index::{Builtin, Callee, Constant, LocalKind, Type};
 use crate::rules::PackageCx;
-use crate::rules::conditions::{Conditions, Decided, Way, condition};
+use crate::rules::conditions::{Conditions, Way, WayOut, condition};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Object, fields, object};
 use crate::rules::evidence::{confidence, first_line};
@@ -108,8 +108,7 @@ impl<'s, 'a> Added<'s, 'a> {
         let conditions = Conditions::new(&read.function, read.function.body_of(literal)?);
         let settled = |step: StepId| starts.contains(&step) || self.settles(cfg.step(step));
         let way = Way { conditions: &conditions, to: &|_| false, settled: &settled };
-        let mut walk = Leaves { added: self, way };
-        let paths = cfg.search(Start::After(at), Vec::new(), &mut walk);
+        let paths = cfg.search(Start::After(at), Vec::new(), &mut WayOut(way));
         let (path, returned) = paths.iter().find_map(|path| match path.end {
             PathEnd::Exit(_, Exit::Return(stmt)) => Some((path, stmt)),
             _ => None,
@@ -224,29 +223,4 @@ fn dones(scene: &Scene<'_>) -> impl Iterator<Item = ExprId> {
         };
         (is_down && is_group()).then_some(group)
     })
-}
-
-/// Looks for a way out on which nothing may count the group down.
-struct Leaves<'l, 's, 'a> {
-    added: &'l Added<'s, 'a>,
-    way: Way<'l>,
-}
-
-impl Walk for Leaves<'_, '_, '_> {
-    type State = Decided;
-
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        self.way.step(decided, step)
-    }
-
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        self.way.edge(decided, edge)
-    }
-
-    fn exit(&mut self, _: &Decided, exit: Exit) -> bool {
-        let Exit::Return(stmt) = exit else { return false };
-        let scene = self.added.scene;
-        let text = scene.file.source.text(scene.span(Node::Stmt(stmt)));
-        !text.contains(&self.added.text)
-    }
 }

@@ -13,27 +13,24 @@ use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::conditions::{condition, locals_in};
 use crate::rules::evidence::abandoned::{Abandoned, Given, Leaving, stores_of};
 use crate::rules::evidence::runs::How;
-use crate::rules::evidence::traffic::{Channel, Deed, Made, Volume, made_channels};
+use crate::rules::evidence::traffic::{Channel, Deed, Made, Volume};
 use crate::rules::evidence::{confidence_of_made, ends_process, first_line, room};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::{Location, Span};
 use crate::summary::{At, BodyId, Read, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
-/// Reports the channels of the function that a caller leaves.
-pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    let Type::Func(signature) = scene.cx.index().func_type(scene.cx.func) else { return };
-    let gives = |ty: &Type| matches!(scene.cx.index().underlying(ty), Type::Chan(..));
-    if !signature.results.iter().any(gives) {
-        return;
-    }
-    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
-    for made in made_channels(scene, &read) {
-        let Some(promise) = Promise::of(scene, &read, made, &signature.results) else { continue };
-        let calls = recurrence::calls(&scene.cx.package, scene.cx.declared());
-        findings.extend(calls.into_iter().find_map(|(func, call)| promise.left_by(func, call)));
-    }
+/// What is told of a channel that a function gives its callers, where one of them leaves it.
+pub(super) fn check(
+    channel: &Channel<'_, '_>,
+    made: Made,
+    returned: &[(StmtId, u32)],
+) -> Option<Finding> {
+    let promise = Promise::of(channel, made, returned)?;
+    let cx = &promise.scene.cx;
+    let calls = recurrence::calls(&cx.package, cx.declared());
+    calls.into_iter().find_map(|(func, call)| promise.left_by(func, call))
 }
 
 /// A channel that callers get.
@@ -52,16 +49,9 @@ struct Promise<'s, 'a> {
 }
 
 impl<'s, 'a> Promise<'s, 'a> {
-    fn of(
-        scene: &'s Scene<'a>,
-        read: &std::sync::Arc<Read<'a>>,
-        made: Made,
-        results: &[Type],
-    ) -> Option<Self> {
-        if made.at.body != BodyId::OWN {
-            return None;
-        }
-        let (channel, returned) = Channel::returned(scene, read, made.local)?;
+    fn of(channel: &Channel<'s, 'a>, made: Made, returned: &[(StmtId, u32)]) -> Option<Self> {
+        let (scene, read) = (channel.scene, &channel.read);
+        let Type::Func(signature) = scene.cx.index().func_type(scene.cx.func) else { return None };
         let cfg = &read.function.body(BodyId::OWN).cfg;
         let &(_, place) = returned.first()?;
         if returned.iter().any(|&(_, other)| other != place) {
@@ -103,7 +93,7 @@ impl<'s, 'a> Promise<'s, 'a> {
             Exit::End => true,
             _ => false,
         });
-        let error = results.iter().position(Type::is_error);
+        let error = signature.results.iter().position(Type::is_error);
         let fails = match (may_fail, error) {
             (false, _) => None,
             (true, Some(error)) => Some(error as u32),

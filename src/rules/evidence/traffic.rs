@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
+use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{condition, locals_in};
 use crate::rules::evidence::runs::{How, runs};
@@ -635,6 +635,27 @@ pub(super) fn each_channel(scene: &Scene<'_>, mut visit: impl FnMut(&Channel<'_,
     }
 }
 
+/// Visits the channels that a function makes in its own body and gives its callers, with where it does and as which
+/// result, and of which all else is understood.
+pub(super) fn each_returned<'a>(
+    scene: &Scene<'a>,
+    mut visit: impl FnMut(&Channel<'_, 'a>, Made, &[(StmtId, u32)]),
+) {
+    let Type::Func(signature) = scene.cx.index().func_type(scene.cx.func) else { return };
+    let gives = |ty: &Type| matches!(scene.cx.index().underlying(ty), Type::Chan(..));
+    if !signature.results.iter().any(gives) {
+        return;
+    }
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
+    for made in made_channels(scene, &read) {
+        if made.at.body == BodyId::OWN
+            && let Some((channel, returned)) = Channel::returned(scene, &read, made.local)
+        {
+            visit(&channel, made, &returned);
+        }
+    }
+}
+
 /// The channels that variables of the function are from where they are made, and for ever.
 pub(super) fn made_channels(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Made> {
     let function = &read.function;
@@ -675,8 +696,7 @@ fn capacity(scene: &Scene<'_>, make: ExprId) -> Option<u8> {
     }
     let args = scene.args(make);
     let ty = args.first()?;
-    if !matches!(scene.cx.index().underlying(scene.info.type_of(*ty)), crate::index::Type::Chan(..))
-    {
+    if !matches!(scene.cx.index().underlying(scene.info.type_of(*ty)), Type::Chan(..)) {
         return None;
     }
     match args.get(1) {
