@@ -17,7 +17,9 @@ use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::locks::{Locking, MAX_CALLS, embeds_lock, object, stands_for};
+use crate::rules::evidence::locks::{
+    Locking, MAX_CALLS, embeds_lock, is_own_lock, object, stands_for,
+};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
@@ -357,7 +359,8 @@ fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
             // Of what holds the lock itself a field may be all that one has: `it.queue.Unlock()`.
             let held = embeds_lock(&other, unlock.base).filter(|&held| held == wanted);
             let object = held.or_else(|| object(&other, unlock.base));
-            if object.is_some_and(|object| object != wanted) {
+            let is_other = object.is_some_and(|object| object != wanted);
+            if is_other || is_own_lock(&other, unlock.base) {
                 continue;
             }
             if object.is_none() || !is_own(&read, &operations, unlock) {

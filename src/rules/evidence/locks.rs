@@ -341,6 +341,14 @@ pub(super) fn is_lock(ty: &Type) -> bool {
     matches!(known, Some(LibType::Mutex | LibType::RwMutex))
 }
 
+/// Whether `x` of `x.Lock()` is a variable of the function that is a lock itself, and so no lock of anything else.
+pub(super) fn is_own_lock(scene: &Scene<'_>, base: ExprId) -> bool {
+    scene.local(base).is_some_and(|local| {
+        let ty = &scene.info.local(local).ty;
+        !matches!(ty, Type::Pointer(_)) && is_lock(ty)
+    })
+}
+
 /// The lock that is embedded in what `x` of `x.Lock()` is, or points to, if the package declares its type.
 pub(super) fn embeds_lock(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     let ty = holder(scene, base);
