@@ -121,7 +121,7 @@ impl Machine<'_> {
                     _ => &[],
                 };
                 for (name, value) in fields {
-                    if !value.is_reference() {
+                    if !value.is_reference() && *name != NameId::ABSENT {
                         let field = declared.iter().find(|field| field.name == *name);
                         *value = state.unknown(field.map_or(TypeId::UNKNOWN, |field| field.ty));
                     }

@@ -6,7 +6,7 @@ use crate::explore::object::{Channel, Clock, Object, OnceState};
 use crate::explore::process::Decision;
 use crate::explore::state::State;
 use crate::explore::value::{ObjectId, Term, TermId, Unknown, Value};
-use crate::program::code::{Operator, TextId};
+use crate::program::code::{NameId, Operator, TextId};
 use crate::program::library::LibType;
 use crate::program::types::{Type, TypeId};
 use crate::program::{self};
@@ -159,6 +159,13 @@ impl Machine<'_> {
                 let equal = self.equal(state, left, right);
                 let not = op == Operator::Ne;
                 Ok(match equal {
+                    Some(false) if let Some(is_nil) = self.is_absent(state, left, right) => {
+                        if not {
+                            self.not(state, is_nil)
+                        } else {
+                            is_nil
+                        }
+                    }
                     Some(equal) => Value::Bool(equal != not),
                     None if left.is_unknown() || right.is_unknown() => {
                         let equal = Term::Binary(Operator::Eq, left, right);
@@ -173,6 +180,25 @@ impl Machine<'_> {
             }
             _ => self.arithmetic(state, op, left, right),
         }
+    }
+
+    /// Whether a pointer to what other code has made is nil, where one of the two is that and the other one nil:
+    /// unknown until somebody has used what it points to. The answer is kept with the object.
+    fn is_absent(&mut self, state: &mut State, left: Value, right: Value) -> Option<Value> {
+        let ((Value::Ref(id), Value::Nil) | (Value::Nil, Value::Ref(id))) = (left, right) else {
+            return None;
+        };
+        let entry = state.heap.entry(id);
+        let Object::Struct { fields, .. } = &entry.object else { return None };
+        if let Some(&(NameId::ABSENT, answer)) = fields.last() {
+            return Some(answer);
+        }
+        let is_untouched = fields.is_empty() && entry.external && entry.made.is_none();
+        is_untouched.then(|| {
+            let answer = state.unknown(TypeId::BOOL);
+            self.set_field(state, id, NameId::ABSENT, answer);
+            answer
+        })
     }
 
     fn order(&mut self, state: &mut State, op: Operator, left: Value, right: Value) -> Value {

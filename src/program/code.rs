@@ -24,6 +24,11 @@ pub struct GlobalId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub u32);
 
+impl NameId {
+    /// The place of a struct that other code has made for whether the pointer to it is nil: no field's name.
+    pub const ABSENT: NameId = NameId(u32::MAX);
+}
+
 /// A name qualified by another package: `http.Get`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExternalId(pub u32);

@@ -463,6 +463,23 @@ func f() {
 }
 
 #[test]
+fn a_pointer_that_other_code_has_made_may_be_nil_until_it_is_used() {
+    let text = |how: &str| {
+        format!(
+            "type info struct {{ since int }}\ntype pool struct {{ suspended *info }}\n\
+             func f(p *pool) {{\n c := make(chan int)\n {how}\n c <- 1\n}}"
+        )
+    };
+    check_open(&text("if p.suspended != nil { return }"), "stuck, send 6");
+    check_open(&text("if p.suspended == nil { return }"), "stuck, send 6");
+    // The same answer each time.
+    let twice = "if p.suspended != nil { return }\n if p.suspended == nil { return }";
+    check_open(&text(twice), "");
+    let used = "if p.suspended.since > 0 { return }\n if p.suspended != nil { return }";
+    check_open(&text(used), "");
+}
+
+#[test]
 fn a_lock_taken_twice() {
     check_open(
         r#"
