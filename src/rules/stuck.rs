@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::Versions;
 use crate::diagnostic::{Confidence, Finding};
-use crate::explore::{self, Calls, Choices, Exploration, Limits, Root};
+use crate::explore::{self, Calls, Choices, Exploration, Limits, Root, Stuck};
 use crate::index::is_of_word;
 use crate::program::code::FuncId;
 use crate::program::{self, Environment, Program, Source};
@@ -166,49 +166,52 @@ impl<'a> Explorer<'a> {
         } else {
             OPEN
         };
-        let exploration = self.exploration(start, limits);
         let story = tell::Story { program: &self.program, files: &self.files, root, test };
-        let findings = exploration.stuck.iter();
-        let findings = findings
-            .filter_map(|stuck| {
-                let verdict = judge::judge(stuck)?;
-                // `main` that waits for a context which never ends, or for goroutines that are not
-                // done, is meant to stay, as `select {}`.
-                let centre = &stuck.goroutines[verdict.centre];
-                let is_meant =
-                    matches!(verdict.fault, judge::Fault::Context | judge::Fault::Counter);
-                if ends_process && centre.number == 0 && is_meant {
-                    return None;
-                }
-                let is_left = matches!(verdict.fault, judge::Fault::LeftLocked);
-                if story.is_meant(centre)
-                    || story.closes_itself(centre)
-                    || story.falls_through(stuck, centre)
-                    || story.has_room_for_nothing(stuck, centre)
-                    || story.waits_for_timer(stuck, centre)
-                    || is_left && story.is_handed_over(centre)
-                {
-                    return None;
-                }
-                let mut finding = story.finding(stuck, &verdict);
-                finding.confidence = finding.confidence.min(EXPLORED);
-                Some(finding)
-            })
-            .collect();
+        let verdict = |stuck: &Stuck| {
+            let verdict = judge::judge(stuck)?;
+            // `main` that waits for a context which never ends, or for goroutines that are not
+            // done, is meant to stay, as `select {}`.
+            let centre = &stuck.goroutines[verdict.centre];
+            let is_meant = matches!(verdict.fault, judge::Fault::Context | judge::Fault::Counter);
+            if ends_process && centre.number == 0 && is_meant {
+                return None;
+            }
+            let is_left = matches!(verdict.fault, judge::Fault::LeftLocked);
+            let is_spared = story.is_meant(centre)
+                || story.closes_itself(centre)
+                || story.falls_through(stuck, centre)
+                || story.has_room_for_nothing(stuck, centre)
+                || story.waits_for_timer(stuck, centre)
+                || is_left && story.is_handed_over(centre);
+            (!is_spared).then_some(verdict)
+        };
+        let exploration = self.exploration(start, limits, &|stuck| verdict(stuck).is_some());
+        let findings = exploration.stuck.iter().filter_map(|stuck| {
+            let mut finding = story.finding(stuck, &verdict(stuck)?);
+            finding.confidence = finding.confidence.min(EXPLORED);
+            Some(finding)
+        });
         Explored {
-            findings,
+            findings: findings.collect(),
             complete: exploration.complete(),
             states: exploration.states as u64,
             steps: exploration.steps,
         }
     }
 
-    fn exploration(&self, start: Root, limits: Limits) -> Arc<Exploration> {
+    /// What is reached from a root, `told` being what of that is worth telling.
+    fn exploration(
+        &self,
+        start: Root,
+        limits: Limits,
+        told: &dyn Fn(&Stuck) -> bool,
+    ) -> Arc<Exploration> {
         let unchanged = self.unchanged(start, &limits).cloned();
         let quiet = unchanged.unwrap_or_else(|| {
             let mut exploration = explore::explore(&self.program, start, &limits);
             // What is called hides what is done here: without the calls that are given nothing it fits.
-            if limits == OPEN && exploration.stuck.is_empty() && !exploration.complete() {
+            let tells = exploration.stuck.iter().any(told);
+            if limits == OPEN && !tells && !exploration.complete() {
                 let limits = Limits { calls: Calls::Given, ..limits };
                 exploration.follow(explore::explore(&self.program, start, &limits));
             }
