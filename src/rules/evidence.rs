@@ -33,6 +33,7 @@ mod miscounted;
 mod never_done;
 mod nilled;
 mod one_ended;
+mod outlived;
 mod outside;
 mod overtaken;
 mod own_end;
@@ -154,7 +155,9 @@ pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) 
         });
     });
     ticker::ranges(package, findings);
-    skipped::check(&Groups::told_of(package), true, findings);
+    let groups = Groups::told_of(package);
+    skipped::check(&groups, true, findings);
+    outlived::check(&groups, true, findings);
 }
 
 /// Receives from channels that nobody sends on or closes.
@@ -166,6 +169,7 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     stopped_timer::check(package, findings);
     let groups = Groups::told_of(package);
     skipped::check(&groups, false, findings);
+    outlived::check(&groups, false, findings);
     unstarted::check(&groups, findings);
     unanswered::check(&groups, findings);
     unreplied::check(&groups, findings);

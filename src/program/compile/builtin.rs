@@ -1,6 +1,6 @@
 //! Calls: of functions, methods, types and predeclared functions.
 
-use crate::program::code::{Builtin, Constant, Op};
+use crate::program::code::{Builtin, Constant, Op, Slot};
 use crate::program::compile::Compiler;
 use crate::program::package::Item;
 use crate::program::types::{Type, TypeId};
@@ -131,6 +131,12 @@ impl Compiler<'_> {
                     self.emit(Op::Unknown(TypeId::UNKNOWN), span);
                 }
             }
+            Callee::External(path, name)
+                if let [.., func] = *args
+                    && walks(path, name) =>
+            {
+                self.walk(args, func, want, span);
+            }
             Callee::External(path, name) => {
                 let args = self.arguments(args);
                 let callee = self.external_id(path, name);
@@ -162,6 +168,40 @@ impl Compiler<'_> {
         match is_place && self.needs_place.contains(&name) {
             true => self.address(base, tree.expr(base).span),
             false => self.expr(base),
+        }
+    }
+
+    /// A call that calls its last argument any number of times, until that gives an error.
+    fn walk(&mut self, args: &[ExprId], func: ExprId, want: u8, span: Span) {
+        /// A path, what is there, and an error.
+        const GIVEN: u8 = 3;
+        for &arg in &args[..args.len() - 1] {
+            self.expr(arg);
+            self.emit(Op::Pop, span);
+        }
+        self.expr(func);
+        let called = self.temporary();
+        self.emit(Op::Store(called), span);
+        self.emit(Op::Unknown(TypeId::INT), span);
+        let turns = self.temporary();
+        // The position, beside the number of turns.
+        self.temporary();
+        self.emit(Op::RangeStart(turns), span);
+        let top = self.here();
+        let exit = self.emit(Op::RangeNext { slot: turns, exit: 0 }, span);
+        self.emit(Op::Pop, span);
+        self.emit(Op::Pop, span);
+        self.emit(Op::Load(called), span);
+        for _ in 0..GIVEN {
+            self.emit(Op::Unknown(TypeId::UNKNOWN), span);
+        }
+        self.emit(Op::Call { args: GIVEN, spread: false, want: 1 }, span);
+        self.emit(Op::IsNil, span);
+        self.emit(Op::Branch { when: true, target: top, counter: Slot::NONE }, span);
+        self.patch_here(&[exit]);
+        self.emit(Op::RangeEnd(turns), span);
+        for _ in 0..want {
+            self.emit(Op::Unknown(TypeId::ERROR), span);
         }
     }
 
@@ -351,4 +391,13 @@ fn predeclared(name: &str) -> Option<&'static str> {
         "max", "min", "new", "panic", "print", "println", "real", "recover",
     ];
     NAMES.iter().find(|&&known| known == name).copied()
+}
+
+/// Whether a function of the standard library calls its last argument for each of any number of files
+/// (<https://pkg.go.dev/io/fs#WalkDir>, <https://pkg.go.dev/path/filepath#Walk>).
+fn walks(path: Symbol, name: Symbol) -> bool {
+    matches!(
+        (path.as_str(), name.as_str()),
+        ("path/filepath", "Walk" | "WalkDir") | ("io/fs", "WalkDir")
+    )
 }

@@ -28,7 +28,8 @@ pub(super) fn check(
     returned: &[(StmtId, u32)],
 ) -> Option<Finding> {
     let (scene, read) = (channel.scene, &channel.read);
-    let &(returned, _) = returned.first().filter(|_| made.capacity == 0)?;
+    let is_plain = made.capacity == 0 && channel.callbacks.is_empty();
+    let &(returned, _) = returned.first().filter(|_| is_plain)?;
     let own = channel.deeds.iter().filter(|(at, _)| at.body == BodyId::OWN);
     let mut own = own.flat_map(|(at, deeds)| deeds.iter().map(|deed| (at.step, deed)));
     let (Some((start, deed)), None) = (own.next(), own.next()) else { return None };

@@ -39,8 +39,10 @@ struct Promise<'s, 'a> {
     made: Made,
     /// As which result.
     place: u32,
-    /// The result that says whether there is one, if there may be none.
+    /// The result that says whether there is one.
     fails: Option<u32>,
+    /// Whether there may be none.
+    may_fail: bool,
     /// The other results by which its goroutine may tell that it is done.
     tells: Vec<u32>,
     /// Where its goroutine is started.
@@ -95,9 +97,8 @@ impl<'s, 'a> Promise<'s, 'a> {
         });
         let error = signature.results.iter().position(Type::is_error);
         let fails = match (may_fail, error) {
-            (false, _) => None,
-            (true, Some(error)) => Some(error as u32),
             (true, None) => return None,
+            (_, error) => error.map(|place| place as u32),
         };
         let started = cfg.step(start).span(scene.file);
         let values = returned.iter().filter_map(|&(stmt, _)| match &scene.file.stmt(stmt).kind {
@@ -113,7 +114,7 @@ impl<'s, 'a> Promise<'s, 'a> {
                 tells.push(other);
             }
         }
-        Some(Promise { scene, made, place, fails, tells, started, volume })
+        Some(Promise { scene, made, place, fails, may_fail, tells, started, volume })
     }
 
     /// What is found where a function calls this one.
@@ -185,7 +186,7 @@ impl<'s, 'a> Promise<'s, 'a> {
         let function = &read.function;
         let around = caller.parent(Node::Expr(call))?;
         let Some((targets, values)) = caller.assignment(around) else {
-            return self.fails.is_none().then_some((None, None));
+            return (!self.may_fail).then_some((None, None));
         };
         let [_] = values else { return None };
         let is_blank = |place: u32| match around {
@@ -201,20 +202,23 @@ impl<'s, 'a> Promise<'s, 'a> {
         match local {
             Some(local) => {
                 let is_var = caller.info.local(local).kind == LocalKind::Var;
-                if !is_var || function.definitions_of(local).count() != 1 {
+                let set = function.definitions_of(local).filter(|it| it.source != Source::Zero);
+                if !is_var || set.count() != 1 {
                     return None;
                 }
             }
             None if !is_blank(self.place) => return None,
             None => {}
         }
-        let Some(place) = self.fails else { return Some((local, None)) };
-        let error = targets.get(place as usize).copied().flatten()?;
-        let set = function.definitions_of(error).find_map(|it| match it.source {
-            Source::Result(of, at) if of == call && at == place => it.at,
-            _ => None,
-        })?;
-        Some((local, Some((error, set))))
+        let failed = self.fails.and_then(|place| {
+            let error = targets.get(place as usize).copied().flatten()?;
+            let set = function.definitions_of(error).find_map(|it| match it.source {
+                Source::Result(of, at) if of == call && at == place => it.at,
+                _ => None,
+            })?;
+            Some((error, set))
+        });
+        (failed.is_some() || !self.may_fail).then_some((local, failed))
     }
 
     fn tell(

@@ -114,7 +114,7 @@ impl<'s, 'a> Channel<'s, 'a> {
     }
 
     /// The channel that a variable of the function always is, which its callers get too, and where
-    /// they do.
+    /// they do. Callbacks may send on it too.
     pub fn returned(
         scene: &'s Scene<'a>,
         read: &Arc<Read<'a>>,
@@ -123,7 +123,7 @@ impl<'s, 'a> Channel<'s, 'a> {
         let mut channel = Channel::empty(scene, read, read.function.owner(local)?);
         channel.aliases.push(local);
         channel.returned = Some(Vec::new());
-        let mut channel = channel.filled(0).filter(|channel| channel.callbacks.is_empty())?;
+        let mut channel = channel.filled(0)?;
         let returned = channel.returned.take()?;
         Some((channel, returned))
     }

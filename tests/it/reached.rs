@@ -1,0 +1,146 @@
+//! What is found where a callback sends, a caller keeps a channel in a variable of its own, or another lock stands
+//! beside: pairs that differ in little.
+
+use crate::cli::tells_of_file as check;
+
+const WALK: &str = r#"package m
+
+import (
+	"os"
+	"path/filepath"
+)
+
+func Find(root, name string) string {
+	paths := make(chan string)
+	go func() {
+		defer close(paths)
+		filepath.Walk(root, func(path string, _ os.FileInfo, err error) error {
+			if err != nil {
+				return err
+			}
+			paths <- path
+			return nil
+		})
+	}()
+	for path := range paths {
+		if filepath.Base(path) == name {
+			return path
+		}
+	}
+	return ""
+}
+"#;
+
+#[test]
+fn a_walk_through_files_calls_what_it_was_given() {
+    check(WALK, &["m.go:16 send-without-receiver medium"]);
+    check(&WALK.replace("\t\t\treturn path\n", "\t\t\tname = path\n"), &[]);
+    // The first call that fails is the last one.
+    let failed = WALK
+        .replace("make(chan string)", "make(chan string, 1)")
+        .replace(
+            "\t\t\tpaths <- path\n\t\t\treturn nil\n",
+            "\t\t\tpaths <- path\n\t\t\treturn os.ErrExist\n",
+        )
+        .replace(
+            "\tfor path := range paths {",
+            "\tif root == \"\" {\n\t\treturn root\n\t}\n\tfor path := range paths {",
+        );
+    check(&failed, &[]);
+}
+
+const INPUT: &str = r#"package m
+
+type Format interface{ Parse(each func(string) bool) }
+
+type Runner struct {
+	format Format
+	names  []string
+}
+
+func (r *Runner) input() (chan string, error) {
+	out := make(chan string)
+	go func() {
+		defer close(out)
+		if r.format != nil {
+			r.format.Parse(func(name string) bool {
+				out <- name
+				return true
+			})
+			return
+		}
+		for _, name := range r.names {
+			out <- name
+		}
+	}()
+	return out, nil
+}
+
+func (r *Runner) Run(handle func(string) error) {
+	var in chan string
+	var err error
+	if in, err = r.input(); err != nil {
+		return
+	}
+	for name := range in {
+		if handle(name) != nil {
+			break
+		}
+	}
+}
+"#;
+
+#[test]
+fn a_channel_that_its_user_declares_before_and_that_a_callback_sends_on_too() {
+    check(INPUT, &["m.go:22 send-without-receiver medium"]);
+    check(&INPUT.replace("\t\t\tbreak\n", "\t\t\tcontinue\n"), &[]);
+    check(&INPUT.replace("\t\t\tbreak\n", "\t\t\tfor range in {\n\t\t\t}\n\t\t\tbreak\n"), &[]);
+}
+
+/// A lock that one function keeps, in a package that also has a lock of a function.
+const KEPT: &str = r#"package m
+
+import "sync"
+
+type Config struct {
+	mu     sync.Mutex
+	values map[string]string
+}
+
+func (c *Config) Get(key string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.values[key]
+}
+
+func (c *Config) Handle(key string) string {
+	c.mu.Lock()
+	return c.values[key]
+}
+
+func Sum(values []int) (sum int) {
+	var all sync.Mutex
+	var done sync.WaitGroup
+	for _, value := range values {
+		done.Add(1)
+		go func(value int) {
+			defer done.Done()
+			all.Lock()
+			defer all.Unlock()
+			sum += value
+		}(value)
+	}
+	done.Wait()
+	return sum
+}
+"#;
+
+#[test]
+fn a_lock_of_a_function_gives_no_other_lock_back() {
+    check(KEPT, &["m.go:17 unlock-missing medium"]);
+    // Which lock that is, is not known.
+    let pointer = KEPT
+        .replace("var all sync.Mutex", "all := any")
+        .replace("func Sum(values []int)", "func Sum(any *sync.Mutex, values []int)");
+    check(&pointer, &[]);
+}
