@@ -144,3 +144,83 @@ fn a_lock_of_a_function_gives_no_other_lock_back() {
         .replace("func Sum(values []int)", "func Sum(any *sync.Mutex, values []int)");
     check(&pointer, &[]);
 }
+
+/// All are stopped, one after the other.
+const STOP: &str = r#"package m
+
+import "sync"
+
+var (
+	mu        sync.Mutex
+	instances []func() error
+)
+
+func Start(stop func() error) {
+	mu.Lock()
+	instances = append(instances, stop)
+	mu.Unlock()
+}
+
+func Stop() error {
+	for {
+		mu.Lock()
+		if len(instances) == 0 {
+			break
+		}
+		stop := instances[0]
+		instances = instances[1:]
+		mu.Unlock()
+		if err := stop(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+"#;
+
+#[test]
+fn a_loop_that_is_left_with_the_lock_held() {
+    check(STOP, &["m.go:18 unlock-missing high"]);
+    check(&STOP.replace("\t\t\tbreak\n", "\t\t\tmu.Unlock()\n\t\t\tbreak\n"), &[]);
+    // It is given back behind the loop.
+    check(&STOP.replace("\treturn nil\n", "\tmu.Unlock()\n\treturn nil\n"), &[]);
+    // The loop goes on.
+    let other = "\t\t\tfor range instances {\n\t\t\t\tbreak\n\t\t\t}\n\t\t\tmu.Unlock()\n\t\t\treturn nil\n";
+    check(&STOP.replace("\t\t\tbreak\n", other), &[]);
+}
+
+const FETCH: &str = r#"package m
+
+import "sync"
+
+func Fetch(names []string, fetch func(string) string) (all []string) {
+	results := make(chan string)
+	var wg sync.WaitGroup
+	for _, name := range names {
+		wg.Add(1)
+		go func(name string) {
+			results <- fetch(name)
+		}(name)
+	}
+	go func() {
+		wg.Wait()
+		close(results)
+	}()
+	for result := range results {
+		all = append(all, result)
+	}
+	return all
+}
+"#;
+
+#[test]
+fn a_group_of_a_function_that_nobody_counts_down() {
+    check(FETCH, &["m.go:15 waitgroup-unbalanced medium", "m.go:18 range-never-closed medium"]);
+    let done = FETCH.replace("\t\t\tresults <-", "\t\t\tdefer wg.Done()\n\t\t\tresults <-");
+    check(&done, &[]);
+    // Somebody else may count it down.
+    check(
+        &FETCH.replace("results <- fetch(name)", "results <- fetch(name)\n\t\t\tcount(&wg)"),
+        &[],
+    );
+}

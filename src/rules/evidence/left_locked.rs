@@ -7,19 +7,18 @@
 //! literal or a function that it calls unlocks what it does not lock, it begins with an unlock) is no
 //! evidence.
 
+mod handed;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{
-    BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, StepId, Walk,
-};
+use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::locks::{
-    Locking, MAX_CALLS, embeds_lock, is_own_lock, object, stands_for,
-};
+use crate::rules::evidence::left_locked::handed::{caller_gives_back, handed, is_handed_over};
+use crate::rules::evidence::locks::{MAX_CALLS, embeds_lock, is_own_lock, object, stands_for};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
@@ -230,65 +229,35 @@ fn check_lock<'a>(
     let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
     let path = paths.iter().find(|path| match path.end {
         PathEnd::Exit(..) if never => true,
-        PathEnd::Exit(_, Exit::Return(stmt)) => {
-            let end = scene.span(Node::Stmt(stmt)).end;
-            let later = |unlock: &&Operation| scene.span(Node::Expr(unlock.call)).start > end;
-            releases.iter().any(later)
-                && !is_alone_until(scene, lock, end)
-                && !is_handed_over(scene, lock, path, stmt)
+        PathEnd::Exit(_, exit) => {
+            let returned = match exit {
+                Exit::Return(stmt) => Some(stmt),
+                _ => None,
+            };
+            let left = broken_by(scene, path).or(returned);
+            left.is_some_and(|left| {
+                let end = scene.span(Node::Stmt(left)).end;
+                let later = |unlock: &&Operation| scene.span(Node::Expr(unlock.call)).start > end;
+                releases.iter().any(later)
+                    && !is_alone_until(scene, lock, end)
+                    && !returned.is_some_and(|stmt| is_handed_over(scene, lock, path, stmt))
+            })
         }
-        PathEnd::Exit(..) => false,
         PathEnd::Step(step) => step != lock.at.step || lock.name == "Lock",
     })?;
     let release = releases.iter().find_map(|it| it.through).map_or(release, |it| it.as_str());
     (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
 }
 
-/// Whether the caller, or who receives what was sent, may have the lock after a `return`, and give it back
-/// by another function of the package, which does that without having taken it: who returns an error hands nothing over, nor does who says nothing
-/// of how it went but returns something else.
-fn is_handed_over(
-    scene: &Scene<'_>,
-    lock: &Operation,
-    path: &Path<(bool, Decided)>,
-    returned: StmtId,
-) -> bool {
-    let StmtKind::Return(results) = &scene.file.stmt(returned).kind else { return false };
-    let fails = results.last().is_some_and(|&result| {
-        let failed = |local: LocalId| {
-            path.decisions().any(|decided| {
-                let Some((asked, holds)) = decided.condition() else { return false };
-                scene
-                    .nil_test(asked)
-                    .is_some_and(|(tested, differs)| tested == local && differs == holds)
-            })
-        };
-        !scene.is_nil(result)
-            && scene.info.type_of(result).is_error()
-            && scene.local(result).is_none_or(failed)
-    });
-    // Who gets the lock is told so.
-    let tells = results.last().is_none_or(|&last| {
-        let ty = scene.cx.index().underlying(scene.info.type_of(last));
-        scene.is_nil(last) || scene.info.type_of(last).is_error() || matches!(ty, Type::Basic(_))
-    });
-    let known = object(scene, lock.base);
-    (tells || sends(scene, path))
-        && !fails
-        && known.is_some_and(|known| {
-            let Locking { locks, .. } = Locking::of(&scene.cx.package);
-            locks.is_given_elsewhere(scene.cx.func, known)
-        })
-}
-
-/// Whether a way goes by the arm of a `select` that sends: who receives may get the lock with it.
-fn sends(scene: &Scene<'_>, path: &Path<(bool, Decided)>) -> bool {
-    path.decisions().any(|decided| {
-        let EdgeKind::Arm(select, arm) = decided else { return false };
-        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
-        let sent = clauses.get(arm as usize).and_then(|clause| clause.comm);
-        sent.is_some_and(|sent| matches!(scene.file.stmt(sent).kind, StmtKind::Send { .. }))
-    })
+/// The `break` by which a path leaves, where that is what it last decided to do: all that one way of an `if` does.
+fn broken_by(scene: &Scene<'_>, path: &Path<(bool, Decided)>) -> Option<StmtId> {
+    let (condition, holds) = path.decisions().next_back()?.condition()?;
+    let Some(Node::Stmt(around)) = scene.parent(Node::Expr(condition)) else { return None };
+    let StmtKind::If { then, .. } = scene.file.stmt(around).kind else { return None };
+    let &last = scene.file.block(then).last().filter(|_| holds)?;
+    let breaks =
+        matches!(scene.file.stmt(last).kind, StmtKind::Branch { kind: BranchKind::Break, .. });
+    breaks.then_some(last)
 }
 
 /// Whether a lock is a variable of the function that up to a place in its text nobody else has, so that nobody
@@ -408,41 +377,6 @@ fn element_variable(scene: &Scene<'_>, expr: ExprId) -> Option<LocalId> {
         };
     }
     scene.local(at).filter(|_| indexed)
-}
-
-/// Whether a function of the package that calls this one gives back the lock, which it does not take
-/// itself.
-fn caller_gives_back(scene: &Scene<'_>, lock: &Operation, release: &str) -> bool {
-    let Some((_, field)) = scene.selector(lock.base) else { return false };
-    let index = scene.cx.index();
-    let calls = format!("{}(", scene.name.name);
-    let method = lock.through.as_ref().map_or(lock.name, |it| it.as_str());
-    let takes = format!("{}.{method}(", field.name);
-    let gives = format!("{}.{release}(", field.name);
-    index.package(scene.cx.func.package).funcs.iter().any(|func| {
-        let file = index.file_of(func.id);
-        let text = file.source.slice(file.decl(func.decl).span);
-        let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
-        func.id != scene.cx.func && has(&calls) && has(&gives) && !has(&takes)
-    })
-}
-
-/// The locks whose unlocking method is handed on as a value, as in `return mu.Unlock`.
-fn handed(scene: &Scene<'_>) -> FxHashSet<String> {
-    let handed = scene.nodes.iter().filter_map(|&node| {
-        let Node::Expr(expr) = node else { return None };
-        let ExprKind::Selector { base, name } = scene.file.expr(expr).kind else { return None };
-        let called = match scene.parent(node) {
-            Some(Node::Expr(around)) => match scene.file.expr(around).kind {
-                ExprKind::Call { callee, .. } => scene.file.unparen(callee) == expr,
-                _ => false,
-            },
-            _ => false,
-        };
-        let releases = matches!(name.name.as_str(), "Unlock" | "RUnlock");
-        (releases && !called).then(|| scene.text(base))
-    });
-    handed.collect()
 }
 
 /// The variable at the root of `x`, `x.f`, `x.f.g`: nothing else is the same thing each time.
@@ -729,7 +663,12 @@ fn tell(
     let last = path.decisions().filter_map(condition).next_back();
     let (left, told) = match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => {
-            (Some(first_line(scene, scene.span(Node::Stmt(stmt)))), "left with the lock held")
+            let left = broken_by(scene, path).filter(|_| !never).unwrap_or(stmt);
+            (Some(first_line(scene, scene.span(Node::Stmt(left)))), "left with the lock held")
+        }
+        PathEnd::Exit(..) => {
+            let left = broken_by(scene, path).map(|it| scene.span(Node::Stmt(it)));
+            (left, "left with the lock held")
         }
         PathEnd::Step(step) if step != lock.at.step => {
             (turn(scene, lock), "the next turn leaves it locked")

@@ -1,12 +1,13 @@
-//! A `WaitGroup` that a type keeps, counted up and waited for, and that nobody counts down.
+//! A `WaitGroup` that is counted up and waited for, and that nobody counts down.
 //!
-//! Evidence: the field is not exported, it is no pointer, and all that the package ever does with it is to call
-//! `Add` with a positive constant, and `Wait`. Whoever waits after the first `Add` waits for ever.
+//! Evidence: it is a variable of a function, or a field that is not exported, and no pointer; and all that the
+//! function, or the package, ever does with it is to call `Add` with a positive constant, and `Wait`. Whoever waits
+//! after the first `Add` waits for ever.
 
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Constant, Def, Selection};
+use crate::index::{Constant, Def, LocalKind, Selection, Type};
 use crate::rules::PackageCx;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
@@ -22,6 +23,9 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let mut seen: FxHashSet<Location> = FxHashSet::default();
     for scene in outside_tests(package, &[".Wait()"]).filter_map(Scene::new) {
         for &node in scene.nodes.iter() {
+            if let Some(added) = only_added_here(&scene, node) {
+                findings.push(tell(&scene, node, added));
+            }
             let Some((field, location)) = awaited(&scene, node) else { continue };
             if seen.insert(location)
                 && let Some(added) = only_added(package, field, location)
@@ -36,10 +40,33 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 fn awaited<'s>(scene: &'s Scene<'_>, node: Node) -> Option<(&'s Selection, Location)> {
     let Node::Expr(call) = node else { return None };
     let (base, name) = scene.method_call(call)?;
-    let is_group = scene.info.type_of(base).is_named("sync", "WaitGroup");
+    let is_group = is_group(scene.info.type_of(base));
     let Def::Field(field) = scene.info.resolve(scene.file.unparen(base)) else { return None };
     let waits = name.name.as_str() == "Wait" && is_group && !field.name.is_exported();
     field.location.filter(|_| waits).map(|location| (&**field, location))
+}
+
+/// Where the variable that a call of `Wait` waits for is counted up, if its function does nothing else with it.
+fn only_added_here(scene: &Scene<'_>, node: Node) -> Option<Location> {
+    let Node::Expr(call) = node else { return None };
+    let (base, name) = scene.method_call(call)?;
+    let local = scene.local(base).filter(|_| name.name.as_str() == "Wait")?;
+    let variable = scene.info.local(local);
+    if variable.kind != LocalKind::Var || !is_group(&variable.ty) {
+        return None;
+    }
+    let mut added = None;
+    for usage in scene.uses(local) {
+        if counted(scene, usage)? {
+            added = added.or(Some(scene.cx.location(scene.span(Node::Expr(usage)))));
+        }
+    }
+    added
+}
+
+/// Whether a type is a group itself, and no pointer to one.
+fn is_group(ty: &Type) -> bool {
+    ty.is_named("sync", "WaitGroup")
 }
 
 /// Where a field is counted up, if nothing else is done with it but to wait.
@@ -113,7 +140,7 @@ fn tell(scene: &Scene<'_>, wait: Node, added: Location) -> Finding {
         role: Role::Context,
         message: "counted up here".to_owned(),
     });
-    finding.why = format!("no function of the package calls `Done` on `{name}`");
+    finding.why = format!("nobody calls `Done` on `{name}`");
     finding.help = "`defer ...Done()` as the first statement of what was counted".to_owned();
     finding
 }

@@ -1,0 +1,93 @@
+//! Locks that a function hands over: to its caller, to who receives, or to who is given the unlocking method.
+
+use rustc_hash::FxHashSet;
+
+use super::Operation;
+use crate::flow::{EdgeKind, Path};
+use crate::index::{LocalId, Type};
+use crate::rules::conditions::Decided;
+use crate::rules::evidence::locks::{Locking, object};
+use crate::rules::scene::Scene;
+use crate::syntax::{ExprKind, Node, StmtId, StmtKind};
+
+/// Whether the caller, or who receives what was sent, may have the lock after a `return`, and give it back
+/// by another function of the package, which does that without having taken it: who returns an error hands nothing over, nor does who says nothing
+/// of how it went but returns something else.
+pub(super) fn is_handed_over(
+    scene: &Scene<'_>,
+    lock: &Operation,
+    path: &Path<(bool, Decided)>,
+    returned: StmtId,
+) -> bool {
+    let StmtKind::Return(results) = &scene.file.stmt(returned).kind else { return false };
+    let fails = results.last().is_some_and(|&result| {
+        let failed = |local: LocalId| {
+            path.decisions().any(|decided| {
+                let Some((asked, holds)) = decided.condition() else { return false };
+                scene
+                    .nil_test(asked)
+                    .is_some_and(|(tested, differs)| tested == local && differs == holds)
+            })
+        };
+        !scene.is_nil(result)
+            && scene.info.type_of(result).is_error()
+            && scene.local(result).is_none_or(failed)
+    });
+    // Who gets the lock is told so.
+    let tells = results.last().is_none_or(|&last| {
+        let ty = scene.cx.index().underlying(scene.info.type_of(last));
+        scene.is_nil(last) || scene.info.type_of(last).is_error() || matches!(ty, Type::Basic(_))
+    });
+    let known = object(scene, lock.base);
+    (tells || sends(scene, path))
+        && !fails
+        && known.is_some_and(|known| {
+            let Locking { locks, .. } = Locking::of(&scene.cx.package);
+            locks.is_given_elsewhere(scene.cx.func, known)
+        })
+}
+
+/// Whether a way goes by the arm of a `select` that sends: who receives may get the lock with it.
+fn sends(scene: &Scene<'_>, path: &Path<(bool, Decided)>) -> bool {
+    path.decisions().any(|decided| {
+        let EdgeKind::Arm(select, arm) = decided else { return false };
+        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
+        let sent = clauses.get(arm as usize).and_then(|clause| clause.comm);
+        sent.is_some_and(|sent| matches!(scene.file.stmt(sent).kind, StmtKind::Send { .. }))
+    })
+}
+
+/// Whether a function of the package that calls this one gives back the lock, which it does not take
+/// itself.
+pub(super) fn caller_gives_back(scene: &Scene<'_>, lock: &Operation, release: &str) -> bool {
+    let Some((_, field)) = scene.selector(lock.base) else { return false };
+    let index = scene.cx.index();
+    let calls = format!("{}(", scene.name.name);
+    let method = lock.through.as_ref().map_or(lock.name, |it| it.as_str());
+    let takes = format!("{}.{method}(", field.name);
+    let gives = format!("{}.{release}(", field.name);
+    index.package(scene.cx.func.package).funcs.iter().any(|func| {
+        let file = index.file_of(func.id);
+        let text = file.source.slice(file.decl(func.decl).span);
+        let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
+        func.id != scene.cx.func && has(&calls) && has(&gives) && !has(&takes)
+    })
+}
+
+/// The locks whose unlocking method is handed on as a value, as in `return mu.Unlock`.
+pub(super) fn handed(scene: &Scene<'_>) -> FxHashSet<String> {
+    let handed = scene.nodes.iter().filter_map(|&node| {
+        let Node::Expr(expr) = node else { return None };
+        let ExprKind::Selector { base, name } = scene.file.expr(expr).kind else { return None };
+        let called = match scene.parent(node) {
+            Some(Node::Expr(around)) => match scene.file.expr(around).kind {
+                ExprKind::Call { callee, .. } => scene.file.unparen(callee) == expr,
+                _ => false,
+            },
+            _ => false,
+        };
+        let releases = matches!(name.name.as_str(), "Unlock" | "RUnlock");
+        (releases && !called).then(|| scene.text(base))
+    });
+    handed.collect()
+}
