@@ -158,22 +158,15 @@ impl Machine<'_> {
             Operator::Eq | Operator::Ne => {
                 let equal = self.equal(state, left, right);
                 let not = op == Operator::Ne;
-                Ok(match equal {
-                    Some(false) if let Some(is_nil) = self.is_absent(state, left, right) => {
-                        if not {
-                            self.not(state, is_nil)
-                        } else {
-                            is_nil
-                        }
-                    }
-                    Some(equal) => Value::Bool(equal != not),
+                let equal = match equal {
+                    Some(false) if let Some(is_nil) = self.is_absent(state, left, right) => is_nil,
+                    Some(equal) => Value::Bool(equal),
                     None if left.is_unknown() || right.is_unknown() => {
-                        let equal = Term::Binary(Operator::Eq, left, right);
-                        let equal = self.term(state, equal, TypeId::BOOL);
-                        if not { self.not(state, equal) } else { equal }
+                        self.term(state, Term::Binary(Operator::Eq, left, right), TypeId::BOOL)
                     }
-                    None => state.unknown(TypeId::BOOL),
-                })
+                    None => return Ok(state.unknown(TypeId::BOOL)),
+                };
+                Ok(if not { self.not(state, equal) } else { equal })
             }
             Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge => {
                 Ok(self.order(state, op, left, right))

@@ -132,10 +132,10 @@ impl Compiler<'_> {
                 }
             }
             Callee::External(path, name)
-                if let [.., func] = *args
+                if let [before @ .., func] = args
                     && walks(path, name) =>
             {
-                self.walk(args, func, want, span);
+                self.walk(before, *func, want, span);
             }
             Callee::External(path, name) => {
                 let args = self.arguments(args);
@@ -172,10 +172,10 @@ impl Compiler<'_> {
     }
 
     /// A call that calls its last argument any number of times, until that gives an error.
-    fn walk(&mut self, args: &[ExprId], func: ExprId, want: u8, span: Span) {
+    fn walk(&mut self, before: &[ExprId], func: ExprId, want: u8, span: Span) {
         /// A path, what is there, and an error.
         const GIVEN: u8 = 3;
-        for &arg in &args[..args.len() - 1] {
+        for &arg in before {
             self.expr(arg);
             self.emit(Op::Pop, span);
         }

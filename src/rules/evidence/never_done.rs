@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Constant, Def, LocalKind, Selection, Type};
+use crate::index::{Constant, Def, LocalKind, Selection};
 use crate::rules::PackageCx;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
@@ -23,10 +23,11 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let mut seen: FxHashSet<Location> = FxHashSet::default();
     for scene in outside_tests(package, &[".Wait()"]).filter_map(Scene::new) {
         for &node in scene.nodes.iter() {
-            if let Some(added) = only_added_here(&scene, node) {
+            let Some(group) = awaited(&scene, node) else { continue };
+            if let Some(added) = only_added_here(&scene, group) {
                 findings.push(tell(&scene, node, added));
             }
-            let Some((field, location)) = awaited(&scene, node) else { continue };
+            let Some((field, location)) = field_of(&scene, group) else { continue };
             if seen.insert(location)
                 && let Some(added) = only_added(package, field, location)
             {
@@ -36,23 +37,24 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The field of the package that a call of `Wait` waits for, and where that is declared.
-fn awaited<'s>(scene: &'s Scene<'_>, node: Node) -> Option<(&'s Selection, Location)> {
+/// The group, and no pointer to one, that a call of `Wait` waits for.
+fn awaited(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
     let Node::Expr(call) = node else { return None };
     let (base, name) = scene.method_call(call)?;
-    let is_group = is_group(scene.info.type_of(base));
-    let Def::Field(field) = scene.info.resolve(scene.file.unparen(base)) else { return None };
-    let waits = name.name.as_str() == "Wait" && is_group && !field.name.is_exported();
-    field.location.filter(|_| waits).map(|location| (&**field, location))
+    let is_group = scene.info.type_of(base).is_named("sync", "WaitGroup");
+    (name.name.as_str() == "Wait" && is_group).then(|| scene.file.unparen(base))
 }
 
-/// Where the variable that a call of `Wait` waits for is counted up, if its function does nothing else with it.
-fn only_added_here(scene: &Scene<'_>, node: Node) -> Option<Location> {
-    let Node::Expr(call) = node else { return None };
-    let (base, name) = scene.method_call(call)?;
-    let local = scene.local(base).filter(|_| name.name.as_str() == "Wait")?;
-    let variable = scene.info.local(local);
-    if variable.kind != LocalKind::Var || !is_group(&variable.ty) {
+/// The field that a group is, if it is not exported, and where that is declared.
+fn field_of<'s>(scene: &'s Scene<'_>, group: ExprId) -> Option<(&'s Selection, Location)> {
+    let Def::Field(field) = scene.info.resolve(group) else { return None };
+    field.location.filter(|_| !field.name.is_exported()).map(|location| (&**field, location))
+}
+
+/// Where the variable of the function that a group is is counted up, if nothing else is done with it but to wait.
+fn only_added_here(scene: &Scene<'_>, group: ExprId) -> Option<Location> {
+    let local = scene.local(group)?;
+    if scene.info.local(local).kind != LocalKind::Var {
         return None;
     }
     let mut added = None;
@@ -62,11 +64,6 @@ fn only_added_here(scene: &Scene<'_>, node: Node) -> Option<Location> {
         }
     }
     added
-}
-
-/// Whether a type is a group itself, and no pointer to one.
-fn is_group(ty: &Type) -> bool {
-    ty.is_named("sync", "WaitGroup")
 }
 
 /// Where a field is counted up, if nothing else is done with it but to wait.

@@ -28,7 +28,7 @@ fn check_group(groups: &Groups<'_>, group: &Group, ranges: bool) -> Option<Findi
     if group.open || !group.recipients.is_empty() || group.ops.iter().any(is_other) {
         return None;
     }
-    group.only_make()?;
+    let make = group.only_make()?;
     let with = |act: Act| group.ops.iter().filter(move |op| op.act == act);
     let waits = |op: &&Op| {
         let scene = &groups.scenes[op.scene];
@@ -39,7 +39,7 @@ fn check_group(groups: &Groups<'_>, group: &Group, ranges: bool) -> Option<Findi
     let wait = with(if ranges { Act::Range } else { Act::Receive }).find(waits)?;
     let ends: Vec<End> =
         with(Act::Send).map(|send| end_of(groups, send, wait)).collect::<Option<_>>()?;
-    Some(tell(groups, group, wait, ends.first()?))
+    Some(tell(groups, make, wait, ends.first()?))
 }
 
 /// Whether the loop around a receive has no condition.
@@ -63,17 +63,16 @@ fn end_of<'g>(groups: &'g Groups<'_>, send: &'g Op, wait: &Op) -> Option<End<'g>
     let object = field_of(scene, send.channel)?;
     let is_beside = |done: ExprId| field_of(scene, done).as_ref() == Some(&object);
     let (comm, done) = guard(groups, send, is_beside)?;
-    let closes = groups.of_expr(send.scene, done)?.ops.iter().filter(|op| op.act == Act::Close);
+    let mut closes = groups.of_expr(send.scene, done)?.ops.iter().filter(|op| op.act == Act::Close);
     let waiter = groups.scenes[wait.scene].cx.func;
     let is_anothers = |close: &&Op| {
         let closer = &groups.scenes[close.scene];
         let (cx, declared) = (&closer.cx, closer.cx.declared());
         let called = || recurrence::calls(&cx.package, declared);
         cx.func != waiter
-            && (declared.name.as_str().starts_with(char::is_uppercase)
-                || called().iter().any(|&(caller, _)| caller != waiter))
+            && (declared.name.is_exported() || called().iter().any(|&(caller, _)| caller != waiter))
     };
-    let close = closes.into_iter().find(is_anothers)?;
+    let close = closes.find(is_anothers)?;
     Some(End { send, comm, done, close })
 }
 
@@ -84,7 +83,7 @@ fn field_of(scene: &Scene<'_>, channel: ExprId) -> Option<String> {
     matches!(scene.info.resolve(channel), Def::Field(_)).then(|| scene.text(base))
 }
 
-fn tell(groups: &Groups<'_>, group: &Group, wait: &Op, end: &End<'_>) -> Finding {
+fn tell(groups: &Groups<'_>, make: &Op, wait: &Op, end: &End<'_>) -> Finding {
     let scene = &groups.scenes[wait.scene];
     let sender = &groups.scenes[end.send.scene];
     let (name, done) = (scene.text(wait.channel), sender.text(end.done));
@@ -93,9 +92,7 @@ fn tell(groups: &Groups<'_>, group: &Group, wait: &Op, end: &End<'_>) -> Finding
     );
     let mut finding = scene.cx.finding(first_line(scene, wait.span(scene)), "stays here", message);
     finding.confidence = confidence_at(scene, wait.node);
-    if let Some(make) = group.only_make() {
-        finding.labels.push(label(groups, make, Role::Made, format!("`{name}` is made here")));
-    }
+    finding.labels.push(label(groups, make, Role::Made, format!("`{name}` is made here")));
     let comm = sender.cx.location(first_line(sender, sender.span(Node::Stmt(end.comm))));
     finding.labels.push(Label {
         location: comm,
