@@ -64,6 +64,7 @@ mod unreplied;
 mod unrun;
 mod unserved;
 mod unshared;
+mod unsignalled;
 mod unstarted;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
@@ -190,6 +191,11 @@ pub fn lock_order(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 pub fn unlock_missing(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["Lock()", "lock()"], |scene| left_locked::check(scene, findings));
     held_on::check(package, findings);
+}
+
+/// Condition variables that nobody signals.
+pub fn cond_wait_lost(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    unsignalled::check(package, findings);
 }
 
 /// Groups that are counted up and not down.

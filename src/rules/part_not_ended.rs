@@ -6,6 +6,7 @@
 //! it, somebody else may end it, and nothing is said.
 
 mod lent;
+mod skipped;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::catalog::{Base, End, Resource};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::{BodyInfo, Callee, Def, Func, LocalId, ObjectId, Type, TypeDecl};
+use crate::index::{BodyInfo, Callee, Def, Func, FuncId, LocalId, ObjectId, Type, TypeDecl};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, PackageCx, Rule, held};
 use crate::source::Location;
@@ -66,16 +67,18 @@ fn kept(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     for func in package.funcs.iter().filter(|func| !serves_tests(cx.index, func.id)) {
         Reader::new(cx, func).read(&mut parts);
     }
-    let mut made: Vec<(FieldOf, Made)> = parts.made.into_iter().collect();
+    let mut made: Vec<(&FieldOf, &Made)> = parts.made.iter().collect();
     made.sort_by_key(|(_, made)| made.location);
     for (field, made) in made {
-        let ended = |method: &Symbol| made.ends.iter().any(|end| **end == *method.as_str());
-        let called = parts.called.get(&field);
-        if parts.lost_sight.contains(&field) || called.is_some_and(|all| all.iter().any(ended)) {
+        let ended =
+            |(method, _): &(Symbol, FuncId)| made.ends.iter().any(|end| **end == *method.as_str());
+        let called = parts.called.get(field);
+        if parts.lost_sight.contains(field) || called.is_some_and(|all| all.iter().any(ended)) {
             continue;
         }
-        findings.extend(finding(cx, field, &made));
+        findings.extend(finding(cx, *field, made));
     }
+    skipped::check(cx, &parts, findings);
 }
 
 /// A field of a type of the package.
@@ -86,8 +89,8 @@ type FieldOf = (ObjectId, Symbol);
 struct Parts {
     /// Fields that hold what has to be ended.
     made: FxHashMap<FieldOf, Made>,
-    /// The methods of fields that are called.
-    called: FxHashMap<FieldOf, FxHashSet<Symbol>>,
+    /// The methods of fields that are called, and where.
+    called: FxHashMap<FieldOf, FxHashSet<(Symbol, FuncId)>>,
     /// Fields of which something else becomes than what this rule understands.
     lost_sight: FxHashSet<FieldOf>,
 }
@@ -164,7 +167,8 @@ impl<'r, 'a> Reader<'r, 'a> {
         let understood = match self.around(Node::Expr(expr)) {
             Some(Node::Expr(outer)) => match self.file.expr(outer).kind {
                 ExprKind::Selector { name, .. } if self.is_called(outer) => {
-                    parts.called.entry(field).or_default().insert(name.name);
+                    let called = parts.called.entry(field).or_default();
+                    called.insert((name.name, self.func.id));
                     true
                 }
                 ExprKind::Binary { left, right, .. } => {

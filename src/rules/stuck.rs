@@ -28,7 +28,8 @@ use crate::syntax::File;
 
 pub const CLOSE_MISUSE: Rule =
     with(include_str!("../../rules/close-misuse.md"), evidence::close_misuse);
-pub const COND_WAIT_LOST: Rule = rule(include_str!("../../rules/cond-wait-lost.md"));
+pub const COND_WAIT_LOST: Rule =
+    with(include_str!("../../rules/cond-wait-lost.md"), evidence::cond_wait_lost);
 pub const DOUBLE_LOCK: Rule =
     with(include_str!("../../rules/double-lock.md"), evidence::double_lock);
 pub const LOCK_HELD_WHILE_BLOCKED: Rule =

@@ -3,11 +3,11 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::flow::{Edge, Exit, Passing, Start, StepId, Walk};
+use crate::flow::{Edge, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{BodyInfo, Callee, Def, FuncId, LocalId, LocalKind, Type, TypeDecl};
 use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Mode};
-use crate::summary::function::{At, BodyId, Function};
+use crate::summary::function::{At, BodyFlow, BodyId, Function};
 use crate::summary::place::{MAX_PATH, Place, Root};
 use crate::summary::{Read, Summaries};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, Symbol, UnaryOp};
@@ -103,7 +103,10 @@ impl<'a> Summaries<'a> {
             let ranged = effects.iter().any(|other| {
                 other.act == Act::Drained && other.at == effect.at && other.place == effect.place
             });
-            let ends = self.ends(function, made, &effect.place.path, ranged);
+            let mut ends = self.ends(function, made, &effect.place.path, ranged);
+            // What the goroutine does at its own end, nobody calls to end it.
+            let runs = goroutine(function, effect.at);
+            ends.retain(|end| Some(*end) != runs);
             if !ends.is_empty() {
                 let span = function.step(effect.at).span(function.file);
                 let started = Location { file: function.file_id, span };
@@ -303,6 +306,16 @@ impl<'a> Summaries<'a> {
         ends.sort_by_key(|name| name.as_str());
         ends.dedup();
         ends
+    }
+}
+
+/// The method that a `go` statement calls, by name.
+fn goroutine(function: &Function<'_>, at: At) -> Option<Symbol> {
+    let Step::Go(stmt) = function.step(at) else { return None };
+    let call = BodyFlow::statement_call(function.file, stmt)?;
+    match *function.info.callee(call) {
+        Callee::Func(method) => Some(function.index.func(method).name),
+        _ => None,
     }
 }
 

@@ -203,11 +203,13 @@ fn of_callee(
     let all = locks.taken.get(&callee.cx.func).into_iter().flatten();
     let own = all.filter(|taken| taken.literal.is_none()).filter_map(|taken| {
         let (lock, _) = callee.method_call(taken.call)?;
-        let (object, root) = holder(callee, *taken, lock)?;
-        callee.receiver().filter(|&receiver| callee.local(root) == Some(receiver))?;
+        let (object, holder) = holder(callee, *taken, lock)?;
+        let root = root_variable(callee, holder)?;
+        callee.receiver().filter(|&receiver| root == Some(receiver))?;
         let field = callee.text(lock).split_once('.').map(|(_, field)| format!(".{field}"));
         let name = format!("{}{}", scene.text(base), field.unwrap_or_default());
-        Some(Lock { taken: *taken, object, owner: owner.clone(), base, name })
+        let path = owner.path.clone() + &fields(callee, holder);
+        Some(Lock { taken: *taken, object, owner: Owner { path, ..owner.clone() }, base, name })
     });
     own.collect()
 }
@@ -223,9 +225,27 @@ fn gives_before(cx: &Cx<'_, '_>, callee: FuncId, held: &Lock, takes: &Lock) -> b
 /// What an expression is, if the function was given it.
 fn owner_of(scene: &Scene<'_>, read: &Read<'_>, expr: ExprId) -> Option<Owner> {
     let root = root_variable(scene, expr)??;
-    let receiver = scene.receiver() == Some(root);
-    let path = fields(scene, expr);
-    is_given(scene, read, root, 4).then_some(Owner { root, receiver, path })
+    if !is_given(scene, read, root, MAX_VARIABLES) {
+        return None;
+    }
+    let (root, path) = named(scene, read, root, fields(scene, expr));
+    Some(Owner { root, receiver: scene.receiver() == Some(root), path })
+}
+
+/// How many variables there are at most between what a function was given and what is locked.
+const MAX_VARIABLES: u32 = 4;
+
+/// What a path of fields from a variable is, told from what the variable is a name for: `srv := c.srv`.
+fn named(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, path: String) -> (LocalId, String) {
+    let (mut root, mut path) = (local, path);
+    for _ in 0..MAX_VARIABLES {
+        let only = read.function.only_definition_of(root);
+        let Some(Source::Expr(value)) = only.map(|only| only.source) else { break };
+        let Some(Some(from)) = root_variable(scene, value) else { break };
+        path = fields(scene, value) + &path;
+        root = from;
+    }
+    (root, path)
 }
 
 /// Whether a variable is a parameter, or has been taken out of what the function was given, so many

@@ -9,6 +9,8 @@
 
 mod handed;
 
+use std::cell::OnceCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
@@ -18,7 +20,9 @@ use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::left_locked::handed::{caller_gives_back, handed, is_handed_over};
-use crate::rules::evidence::locks::{MAX_CALLS, embeds_lock, is_own_lock, object, stands_for};
+use crate::rules::evidence::locks::{
+    Locking, MAX_CALLS, embeds_lock, is_own_lock, object, stands_for,
+};
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
@@ -178,7 +182,8 @@ fn check_lock<'a>(
         .filter(|operation| matches!(operation.name, "Unlock" | "RUnlock"))
         .filter(|operation| touches(&operation.text))
         .collect();
-    let released: FxHashSet<StepId> = releases.iter().map(|unlock| unlock.at.step).collect();
+    let here = releases.iter().filter(|unlock| unlock.at.body == lock.at.body);
+    let released: FxHashSet<StepId> = here.map(|unlock| unlock.at.step).collect();
     let never = lock.through.is_none()
         && unlocks.is_empty()
         && !takes_out(scene, lock)
@@ -188,10 +193,15 @@ fn check_lock<'a>(
         |unlock: &&Operation| lock.at.body == BodyId::OWN && is_own(read, operations, unlock);
     let (unlocks, others): (Vec<&Operation>, Vec<&Operation>) =
         unlocks.into_iter().partition(|unlock| unlock.at.body == lock.at.body);
-    if in_turn || !others.iter().all(apart) {
+    // A goroutine that gives it back has it from its start on.
+    let others = others.iter().filter(|unlock| !apart(unlock));
+    let started: Vec<StepId> =
+        others.map(|unlock| started_at(scene, cfg, lock, unlock)).collect::<Option<_>>()?;
+    if in_turn {
         return None;
     }
-    if !never && !cfg.reaches_any(lock.at.step, &|step| released.contains(&step)) {
+    let gives = |step: StepId| released.contains(&step) || started.contains(&step);
+    if !never && !cfg.reaches_any(lock.at.step, &gives) {
         return None;
     }
     let deferred = unlocks.iter().filter(|unlock| unlock.deferred);
@@ -216,7 +226,7 @@ fn check_lock<'a>(
         scene,
         read,
         lock,
-        unlocks: unlocks.iter().map(|unlock| unlock.at.step).collect(),
+        unlocks: unlocks.iter().map(|unlock| unlock.at.step).chain(started).collect(),
         others: elsewhere.filter(|at| at.body == lock.at.body).map(|at| at.step).collect(),
         variable,
         conditions,
@@ -227,6 +237,7 @@ fn check_lock<'a>(
         edges,
     };
     let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
+    let kept = OnceCell::new();
     let path = paths.iter().find(|path| match path.end {
         PathEnd::Exit(..) if never => true,
         PathEnd::Exit(_, exit) => {
@@ -235,18 +246,45 @@ fn check_lock<'a>(
                 _ => None,
             };
             let left = broken_by(scene, path).or(returned);
-            left.is_some_and(|left| {
-                let end = scene.span(Node::Stmt(left)).end;
-                let later = |unlock: &&Operation| scene.span(Node::Expr(unlock.call)).start > end;
-                releases.iter().any(later)
-                    && !is_alone_until(scene, lock, end)
-                    && !returned.is_some_and(|stmt| is_handed_over(scene, lock, path, stmt))
-            })
+            let end = left.map_or(u32::MAX, |left| scene.span(Node::Stmt(left)).end);
+            let later = |unlock: &&Operation| scene.span(Node::Expr(unlock.call)).start > end;
+            let is_kept = || *kept.get_or_init(|| is_hidden(scene, lock) && is_kept(scene, lock));
+            (releases.iter().any(later) || is_kept())
+                && !is_alone_until(scene, lock, end)
+                && !returned.is_some_and(|stmt| is_handed_over(scene, lock, path, stmt))
         }
-        PathEnd::Step(step) => step != lock.at.step || lock.name == "Lock",
+        PathEnd::Step(step) => {
+            step != lock.at.step || lock.name == "Lock" || has_writer(scene, lock)
+        }
     })?;
     let release = releases.iter().find_map(|it| it.through).map_or(release, |it| it.as_str());
     (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
+}
+
+/// The step that starts a goroutine with a literal which gives back what the body around it has locked.
+fn started_at(
+    scene: &Scene<'_>,
+    cfg: &Cfg,
+    lock: &Operation,
+    unlock: &Operation,
+) -> Option<StepId> {
+    let literal = scene.literal_around(Node::Expr(unlock.call))?;
+    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
+    let started = Node::Stmt(scene.go_of(call)?);
+    let is_here = scene.literal_around(started) == scene.literal_around(Node::Expr(lock.call));
+    is_here.then(|| scene.step_of(cfg, started)).flatten()
+}
+
+/// Whether only functions of the package can name the field that is locked.
+fn is_hidden(scene: &Scene<'_>, lock: &Operation) -> bool {
+    scene.selector(lock.base).is_some_and(|(_, field)| !field.name.is_exported())
+}
+
+/// Whether somebody waits where readers do not give a lock back: the package has a function that takes it to
+/// write.
+fn has_writer(scene: &Scene<'_>, lock: &Operation) -> bool {
+    let Locking { locks, .. } = Locking::of(&scene.cx.package);
+    object(scene, lock.base).is_some_and(|object| locks.has_writer(object))
 }
 
 /// The `break` by which a path leaves, where that is what it last decided to do: all that one way of an `if` does.
@@ -341,7 +379,7 @@ fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
     given_back
 }
 
-/// Whether the function does more with a lock than to take it.
+/// Whether the function does more with a lock than to take it and to give it back.
 fn is_passed_on(scene: &Scene<'_>, lock: &Operation) -> bool {
     scene.nodes.iter().any(|&node| {
         let Node::Expr(expr) = node else { return false };
@@ -350,9 +388,9 @@ fn is_passed_on(scene: &Scene<'_>, lock: &Operation) -> bool {
         let takes = |around: Node| match around {
             Node::Expr(around) => match scene.file.expr(around).kind {
                 ExprKind::Selector { base, name } => {
+                    let does = ["Lock", "RLock", "Unlock", "RUnlock"].contains(&name.name.as_str());
                     scene.file.unparen(base) == expr
-                        && (matches!(name.name.as_str(), "Lock" | "RLock")
-                            || scene.selector(lock.base).is_none())
+                        && (does || scene.selector(lock.base).is_none())
                 }
                 _ => false,
             },

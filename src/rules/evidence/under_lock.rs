@@ -1,7 +1,7 @@
 //! Waiting for somebody under a lock that he needs before he comes.
 //!
-//! Evidence: a send or receive with nothing beside, or `Wait` of a counter, is reached with a lock
-//! held on every way to it, by its function or by one that calls it; whoever would end the wait (all
+//! Evidence: a send or receive with nothing beside but the end of all (`arms`), or `Wait` of a counter, is reached
+//! with a lock held on every way to it, by its function or by one that calls it; whoever would end the wait (all
 //! receivers of the channel in their loops, all who send or close before they do, or a goroutine
 //! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
 //! that it calls; or the only receiver does when it learns that it is to leave, or each receiver when it has
@@ -11,6 +11,7 @@
 //! sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for each
 //! element of `x` suffices.
 
+mod arms;
 mod departing;
 mod served;
 
@@ -117,7 +118,7 @@ fn check_group<'a>(
     };
     let receivers = with(&[Act::Receive, Act::Range]);
     let senders = with(&[Act::Send, Act::Close]);
-    for wait in group.ops.iter().filter(|op| op.select.is_none()) {
+    for wait in group.ops.iter().filter(|op| arms::stays(groups, op)) {
         let (others, who) = match wait.act {
             Act::Send if has_room_for_all(groups, group, wait) => continue,
             Act::Send if !constant || may_fill(groups, wait, &receivers) => {
@@ -149,7 +150,10 @@ fn check_group<'a>(
                     .flatten()
             };
             let departs = || {
-                (wait.act == Act::Send && unbuffered && held.caller.is_none())
+                let known = held.caller.is_none_or(|(place, call)| {
+                    is_for_receiver(&scenes[place], call, &held.lock)
+                });
+                (wait.act == Act::Send && unbuffered && known)
                     .then(|| departing::needs(groups, others, locks, &held.lock))
                     .flatten()
             };
@@ -179,14 +183,18 @@ fn check_group<'a>(
             };
             let other = Other { who: &who, when, needs };
             let mut finding = tell(scene, holder, span, &held.lock, &what, &other);
+            finding.labels.extend(arms::ends(groups, wait).into_iter().map(|end| Label {
+                location: scene.cx.location(scene.span(Node::Expr(end))),
+                role: Role::Context,
+                message: "both stay until this ends all".to_owned(),
+            }));
             if let Some((place, call)) = held.caller {
                 let caller = &scenes[place];
                 let location =
                     caller.cx.location(first_line(caller, caller.span(Node::Expr(call))));
                 // Who holds the lock has the fault, and can mend it.
                 finding.message = format!(
-                    "`{}` calls `{}` with `{name}` locked: {what} waits, and {who} takes `{name}` before \
-                     it gets there",
+                    "`{}` calls `{}` with `{name}` locked: {what} waits, and {who} takes `{name}` {when}",
                     caller.name.name,
                     scene.name.name,
                     name = locked(caller, &held.lock),
@@ -349,6 +357,15 @@ fn of_same_value(scene: &Scene<'_>, op: &Op, lock: &Taken) -> bool {
     let holder = scene.selector(locked).map_or(locked, |(base, _)| base);
     let owner = scene.text(owner);
     owner == scene.text(holder) || owner == scene.text(locked)
+}
+
+/// Whether a method is called for what the lock is a field of, or is itself.
+fn is_for_receiver(caller: &Scene<'_>, call: ExprId, lock: &Taken) -> bool {
+    let Some((receiver, _)) = caller.method_call(call) else { return false };
+    let Some((locked, _)) = caller.method_call(lock.call) else { return false };
+    let receiver = caller.text(receiver);
+    let holder = caller.selector(locked).map_or(locked, |(base, _)| base);
+    receiver == caller.text(holder) || receiver == caller.text(locked)
 }
 
 /// Whether the function of a send may be called by several, as often as it takes to fill room of a constant size,
