@@ -7,6 +7,7 @@
 
 mod builtin;
 mod constant;
+mod counter;
 mod expr;
 mod stmt;
 mod ty;
@@ -68,6 +69,8 @@ pub(super) fn package(mut package: Package<'_>) -> Output {
         depth: 0,
         results_by_name: FxHashMap::default(),
         needs_place: FxHashSet::default(),
+        decl: None,
+        counters: None,
     };
     compiler.types();
     let bodies = compiler.headers();
@@ -110,6 +113,8 @@ struct FuncFrame {
     gotos: Vec<(Symbol, usize)>,
     /// The label of the statement that comes next.
     pending_label: Option<Symbol>,
+    /// How many loops without a condition are around what is compiled.
+    endless: u32,
     /// Literals inside it.
     literals: u32,
     /// Whether it holds what cannot be compiled.
@@ -132,6 +137,9 @@ struct Compiler<'a> {
     /// The names of methods that are given the place of a slice, map or the like, and so may put another
     /// value there.
     needs_place: FxHashSet<Symbol>,
+    /// The function that is compiled, and the variables of it that only count turns once somebody has asked.
+    decl: Option<DeclId>,
+    counters: Option<FxHashSet<Symbol>>,
 }
 
 impl<'a> Compiler<'a> {
@@ -295,6 +303,7 @@ impl<'a> Compiler<'a> {
     /// Compiles the body of a declared function.
     fn declared(&mut self, id: FuncId, file: u32, decl: DeclId) {
         self.file = file;
+        (self.decl, self.counters) = (Some(decl), None);
         let tree = self.tree();
         let DeclKind::Func(func) = &tree.decl(decl).kind else { return };
         self.open(id);
@@ -398,6 +407,7 @@ impl<'a> Compiler<'a> {
             labels: FxHashMap::default(),
             gotos: Vec::new(),
             pending_label: None,
+            endless: 0,
             literals: 0,
             abandoned: false,
         });

@@ -243,6 +243,8 @@ pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
         },
         ("reflect", _) => Intrinsic::Unknown,
         _ if PURE_PACKAGES.contains(&path) => Intrinsic::Pure,
+        // As with methods of this name: loggers end the process.
+        (_, "Fatal" | "Fatalf" | "Fatalln" | "FatalDepth" | "Fatalw") => Intrinsic::Exit,
         _ => Intrinsic::Unknown,
     }
 }

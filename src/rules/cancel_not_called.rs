@@ -14,7 +14,7 @@ use crate::catalog::{Context, ContextRole, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind};
-use crate::rules::endable::may_end;
+use crate::rules::endable::{self, may_end};
 use crate::rules::held::runs_process;
 use crate::rules::scene::{is_in_endless_loop, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule};
@@ -135,7 +135,7 @@ fn check_made(
         Def::Blank => {
             let mut finding = thrown(cx, function, made);
             // Who gets a context can only wait for its deadline.
-            if made.deadline && is_given_back(function, made) {
+            if made.deadline && is_given_back(function, made) || ends_with_handler(cx, function, made) {
                 finding.confidence = Confidence::Low;
             }
             return Some(finding);
@@ -167,6 +167,7 @@ fn check_made(
         let is_forgotten = || is_called_on_others(function, made, local);
         let is_cut_short = || calls(function, made, local).next().is_some();
         if made.deadline && !is_cut_short()
+            || ends_with_handler(cx, function, made)
             || nobody_has_it(cx, function, made, path) && !is_forgotten()
         {
             finding.confidence = Confidence::Low;
@@ -174,6 +175,14 @@ fn check_made(
         return Some(finding);
     }
     piles_up(cx, function, parents, made, local).or_else(|| part::check(cx, read, made))
+}
+
+/// Whether the context is made once in the handling of a request, and ends with that.
+fn ends_with_handler(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> bool {
+    let cfg = &function.body(made.at.body).cfg;
+    let parent = function.args(made.call).first();
+    !cfg.reaches(made.stored, made.stored)
+        && parent.is_some_and(|&parent| endable::ends_with_handler(cx, function, made.at, parent))
 }
 
 /// Whether the function returns the context.

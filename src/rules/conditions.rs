@@ -3,9 +3,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{
-    Basic, Builtin, Callee, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type, TypeDecl,
+    Basic, Builtin, Callee, Constant, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type,
+    TypeDecl,
 };
 use crate::summary::{At, BodyId, Definition, Function, Source};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, UnaryOp};
@@ -25,6 +26,8 @@ pub struct Conditions {
     fixed: FxHashMap<u16, bool>,
     /// The switches that have a case for every constant of the type of their tag.
     exhaustive: FxHashSet<StmtId>,
+    /// The arms of selects that are never ready.
+    idle: FxHashSet<(StmtId, u32)>,
     /// What may be asked again from the beginning of a block on before it is made unknown.
     asked_below: FxHashMap<BlockId, Numbers>,
 }
@@ -55,6 +58,7 @@ impl Conditions {
         let cfg = &function.body(body).cfg;
         let mut asked: Vec<(ExprId, String, bool)> = Vec::new();
         let mut exhaustive = FxHashSet::default();
+        let mut idle = FxHashSet::default();
         for edge in cfg.blocks().flat_map(|block| cfg.edges_of(block)) {
             if let EdgeKind::True(condition) = edge.kind
                 && let Some((text, negated)) = key(function, condition)
@@ -66,6 +70,11 @@ impl Conditions {
             {
                 exhaustive.insert(stmt);
             }
+            if let EdgeKind::Arm(stmt, place) = edge.kind
+                && is_idle(function, stmt, place)
+            {
+                idle.insert((stmt, place));
+            }
         }
         let mut conditions = Conditions {
             by_expr: FxHashMap::default(),
@@ -73,6 +82,7 @@ impl Conditions {
             assigned: FxHashMap::default(),
             fixed: FxHashMap::default(),
             exhaustive,
+            idle,
             asked_below: FxHashMap::default(),
         };
         let mut times: FxHashMap<&str, u32> = FxHashMap::default();
@@ -182,6 +192,9 @@ impl Conditions {
         if let EdgeKind::NoCase(stmt) = edge.kind {
             return !self.exhaustive.contains(&stmt);
         }
+        if let EdgeKind::Arm(stmt, place) = edge.kind {
+            return !self.idle.contains(&(stmt, place));
+        }
         let Some((condition, holds)) = edge.kind.condition() else { return true };
         let Some(&(number, negated)) = self.by_expr.get(&condition) else { return true };
         let holds = holds != negated;
@@ -196,6 +209,26 @@ impl Conditions {
             }
         }
     }
+}
+
+/// Whether an arm waits for a timer that is started with the `select`, which has a default clause: no time has
+/// passed when it looks.
+fn is_idle(function: &Function<'_>, select: StmtId, place: u32) -> bool {
+    let (file, info) = (function.file, &function.info);
+    let StmtKind::Select(clauses) = &file.stmt(select).kind else { return false };
+    let comm = clauses.get(place as usize).and_then(|clause| clause.comm);
+    let Some(channel) = comm.and_then(|comm| Step::Comm(comm).received_from(file)) else {
+        return false;
+    };
+    let channel = file.unparen(channel);
+    let starts = info.callee(channel).qualified(function.index);
+    let is_long = || match file.args(channel) {
+        &[time] => matches!(info.constant(time), Some(Constant::Int(time)) if *time > 0),
+        _ => false,
+    };
+    clauses.iter().any(|clause| clause.comm.is_none())
+        && starts.is_some_and(|name| name.path.as_str() == "time" && name.name.as_str() == "After")
+        && is_long()
 }
 
 /// Whether a `switch` names every constant that the package of its tag's type declares of that type: a value

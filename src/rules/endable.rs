@@ -17,7 +17,7 @@ use crate::summary::{
 };
 use crate::syntax::{ExprId, ExprKind, File, Node, Symbol};
 
-pub use seen::is_seen_to_end;
+pub use seen::{ends_with_handler, is_seen_to_end};
 
 /// How many callers are followed to the one that makes the context.
 const MAX_CALLERS: u32 = 9;

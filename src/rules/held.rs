@@ -12,6 +12,7 @@ mod paths;
 use crate::catalog::{Base, Carrier, Context, End, Resource, Versions};
 use crate::flow::{Step, StepId};
 use crate::index::{Callee, Def, FuncId, Type};
+use crate::rules::endable::ends_with_handler;
 use crate::rules::scene::is_beside_tests;
 use crate::rules::{FunctionCx, recurrence};
 use crate::source::Span;
@@ -303,6 +304,7 @@ pub fn ends_with_context(cx: &FunctionCx<'_>, function: &Function<'_>, held: &He
     let cancelled = |at: At, context: ExprId| {
         let origin = cx.summaries().context(function, at, context);
         may_cancel(cx, function, &origin)
+            || ends_with_handler(cx, function, at, context)
             || match origin.only() {
                 Some(Place { root: Root::Param(index), path }) if path.is_empty() => {
                     callers_cancel(cx, index)

@@ -22,7 +22,7 @@ use crate::summary::effects::{self, Surroundings};
 use crate::summary::function::{BodyId, Function};
 use crate::summary::place::{Place, Root};
 use crate::summary::{Known, Read, Summaries, Summary, bound, calls, results, waits};
-use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, Node, StmtId};
+use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, Node, StmtId, Symbol};
 
 /// How many functions a component has at most of which each is read with what it learns from the
 /// others.
@@ -278,6 +278,9 @@ pub(super) fn read<'a>(
         callee => named_end(summaries, versions, callee)
             .or_else(|| match callee {
                 Callee::Func(callee) => known(*callee).map(|summary| summary.ending),
+                Callee::InterfaceMethod(selection) => ends_by_name(selection.name),
+                Callee::External(function) => ends_by_name(function.name),
+                Callee::Unknown { name } => name.and_then(ends_by_name),
                 _ => None,
             })
             .unwrap_or(CallEnd::Returns),
@@ -343,6 +346,11 @@ fn unknown_deeds(function: &Function<'_>) -> impl Iterator<Item = Deed> {
         };
         Some(Deed { place: Place::root(root), act: Act::Passed, mode: Mode::Now, always: false })
     })
+}
+
+/// What loggers and tests call what does not return, where more than the name is not known.
+fn ends_by_name(called: Symbol) -> Option<CallEnd> {
+    matches!(called.as_str(), "Fatal" | "Fatalf" | "Fatalln" | "Fatalw" | "FailNow").then_some(CallEnd::Never)
 }
 
 fn named_end(

@@ -5,8 +5,8 @@ use crate::program::compile::{Compiler, Entity, MAX_DEPTH, Target, constant};
 use crate::program::types::{Type, TypeId};
 use crate::source::Span;
 use crate::syntax::{
-    BranchKind, Case, CommClause, DeclId, DeclKind, ExprId, ExprKind, Ident, StmtId, StmtKind,
-    Symbol, UnaryOp,
+    BinaryOp, BranchKind, Case, CommClause, DeclId, DeclKind, ExprId, ExprKind, Ident, StmtId,
+    StmtKind, Symbol, UnaryOp,
 };
 
 impl Compiler<'_> {
@@ -33,6 +33,7 @@ impl Compiler<'_> {
                 self.expr(*value);
                 self.emit(Op::Send, span);
             }
+            StmtKind::IncDec { operand, .. } if self.counts_turns(*operand, span) => {}
             StmtKind::IncDec { operand, increment } => {
                 self.expr(*operand);
                 self.emit(Op::Const(Constant::Int(1)), span);
@@ -498,6 +499,7 @@ impl Compiler<'_> {
         let tree = self.tree();
         self.open_target(false, None);
         let mut cases = Vec::new();
+        let waits = clauses.iter().all(|clause| clause.comm.is_some());
         for clause in clauses {
             let Some(comm) = clause.comm else { continue };
             let span = tree.stmt(comm).span;
@@ -509,6 +511,10 @@ impl Compiler<'_> {
                 }
                 _ => {
                     match self.received(comm) {
+                        // No time has passed when it is looked at.
+                        Some(channel) if !waits && self.starts_timer(channel) => {
+                            self.emit(Op::Const(Constant::Nil), span);
+                        }
                         Some(channel) => self.expr(channel),
                         None => {
                             self.frame().abandoned = true;
@@ -553,6 +559,33 @@ impl Compiler<'_> {
         self.patch_here(&ends);
         let target = self.close_target();
         self.patch_here(&target.breaks);
+    }
+
+    /// Whether a channel is that of a timer which is started here for a time that is written down: `time.After(d)`.
+    fn starts_timer(&mut self, channel: ExprId) -> bool {
+        let tree = self.tree();
+        let Some((path, name)) = self.function_of_import(channel) else { return false };
+        let is_after = path.as_str() == "time" && name.as_str() == "After";
+        is_after
+            && match tree.args(tree.unparen(channel)) {
+                &[time] => self.is_long(time),
+                _ => false,
+            }
+    }
+
+    /// Whether a duration is written down, and more than none: `5 * time.Second`.
+    fn is_long(&mut self, time: ExprId) -> bool {
+        let tree = self.tree();
+        let time = tree.unparen(time);
+        match tree.expr(time).kind {
+            ExprKind::Binary { op: BinaryOp::Mul, left, right, .. } => {
+                self.is_long(left) && self.is_long(right)
+            }
+            ExprKind::Selector { base, .. } => {
+                self.import_of(base).is_some_and(|path| path.as_str() == "time")
+            }
+            _ => matches!(self.constant(time, 0, 0), Some(Constant::Int(time)) if time > 0),
+        }
     }
 
     /// The channel that a communication receives from.
@@ -623,6 +656,7 @@ impl Compiler<'_> {
             exits = self.condition(cond, false, counter);
             self.emit(Op::CountIteration(counter), span);
         }
+        self.frame().endless += u32::from(cond.is_none());
         self.block(body);
         let continues = std::mem::take(&mut self.innermost().continues);
         self.patch_here(&continues);
@@ -634,6 +668,7 @@ impl Compiler<'_> {
         if let Some(post) = post {
             self.stmt(post);
         }
+        self.frame().endless -= u32::from(cond.is_none());
         self.emit(Op::Jump(top), span);
         self.patch_here(&exits);
         let target = self.close_target();

@@ -82,6 +82,67 @@ fn is_given(
         })
 }
 
+/// Whether a context ends when the handler of a request returns, at the latest: it is derived from that of the
+/// request which a function is given beside what answers it, or all who call the function give it such a one. The
+/// server cancels that (<https://pkg.go.dev/net/http#Request.Context>).
+pub fn ends_with_handler(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    context: ExprId,
+) -> bool {
+    of_handler(cx, function, (at, context), MAX_CALLERS)
+}
+
+fn of_handler(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    (at, context): (At, ExprId),
+    depth: u32,
+) -> bool {
+    let origin = cx.summaries().context(function, at, context);
+    !origin.detached
+        && !origin.roots.is_empty()
+        && origin.roots.iter().all(|root| match root {
+            ContextRoot::Place(place) => match place.root {
+                Root::Param(index) if place.path.is_empty() => given_by_handlers(cx, index, depth),
+                _ => is_answered(cx, function, place),
+            },
+            _ => false,
+        })
+}
+
+/// Whether a function is called, and all who call it give it the context of a request that they answer.
+fn given_by_handlers(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let calls = recurrence::calls(&cx.package, cx.declared());
+    !calls.is_empty()
+        && calls.into_iter().all(|(caller, call)| {
+            let args = cx.index().file_of(caller).args(call);
+            let Some(&arg) = args.get(index as usize) else { return false };
+            let Some(read) = cx.summaries().read(caller) else { return false };
+            let Some(at) = read.function.at_call(call) else { return false };
+            let package = PackageCx { package: caller.package, ..cx.package };
+            let caller = FunctionCx { package, func: caller };
+            of_handler(&caller, &read.function, (at, arg), depth)
+        })
+}
+
+/// Whether a place is the context of a request that stands beside what answers it.
+fn is_answered(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) -> bool {
+    let (owner, index) = match place.root {
+        Root::Param(index) => (None, index),
+        Root::LiteralParam(literal, index) => (Some(literal), index),
+        _ => return false,
+    };
+    let param = |index: u32| Some(&function.info.local(function.info.param(owner, index)?).ty);
+    let has = |ty: &Type, role: TypeRole| cx.package.has_role(ty.strip_pointer(), role);
+    place.path.len() == 1
+        && place.path[0].as_str() == "Context()"
+        && param(index).is_some_and(|ty| has(ty, TypeRole::Request))
+        && (0..).map_while(param).any(|beside| has(beside, TypeRole::ResponseWriter))
+}
+
 /// Whether a place is the context of a request, as `r.Context()` of a parameter is, or what is given beside a
 /// request or what answers one.
 fn is_of_request(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) -> bool {

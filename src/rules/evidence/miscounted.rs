@@ -141,7 +141,7 @@ impl<'g, 'a> Group<'g, 'a> {
             if at.body != self.owner || self.added(call) != Some(1) {
                 continue;
             }
-            if self.is_counted_down_before(at) {
+            if self.is_counted_down_before(at) || self.is_started_before(at, call) {
                 continue;
             }
             let function = &self.read.function;
@@ -187,6 +187,25 @@ impl<'g, 'a> Group<'g, 'a> {
                     && !cfg.reaches(add.step, run.at.step)
             })
         })
+    }
+
+    /// Whether the turn of the loop around an `Add` has started more before it than it has counted: what is
+    /// counted late.
+    fn is_started_before(&self, add: At, call: ExprId) -> bool {
+        let scene = self.scene;
+        let innermost = |node: Node| loops_around(scene, node).first().copied();
+        let Some(turn) = innermost(Node::Expr(call)) else { return false };
+        let cfg = &self.read.function.body(add.body).cfg;
+        let before = |at: At| at.body == add.body && at != add && cfg.dominates(at.step, add.step);
+        let started = self.used.iter().filter(|&&at| match cfg.step(at.step) {
+            Step::Go(stmt) => before(at) && innermost(Node::Stmt(stmt)) == Some(turn),
+            _ => false,
+        });
+        let counted = self
+            .adds
+            .iter()
+            .filter(|&&(at, other)| before(at) && innermost(Node::Expr(other)) == Some(turn));
+        started.count() > counted.count()
     }
 
     /// What `wg.Add(len(xs))` counts: `xs`.

@@ -150,9 +150,9 @@ fn check_group<'a>(
                     .flatten()
             };
             let departs = || {
-                let known = held.caller.is_none_or(|(place, call)| {
-                    is_for_receiver(&scenes[place], call, &held.lock)
-                });
+                let known = held
+                    .caller
+                    .is_none_or(|(place, call)| is_for_receiver(&scenes[place], call, &held.lock));
                 (wait.act == Act::Send && unbuffered && known)
                     .then(|| departing::needs(groups, others, locks, &held.lock))
                     .flatten()

@@ -70,7 +70,9 @@ fn check_method(cx: &PackageCx<'_>, parts: &Parts, method: &Func) -> Option<Find
     let effects = || read.function.bodies().flat_map(|body| &read.effects(body).effects);
     let mut told: Vec<Ending> = Vec::new();
     for effect in &read.effects(BodyId::OWN).effects {
-        let Some(ending) = Ending::of(effect).filter(|_| effect.mode == Mode::Now) else { continue };
+        let Some(ending) = Ending::of(effect).filter(|_| effect.mode == Mode::Now) else {
+            continue;
+        };
         if told.iter().any(|known| known.is_done_by(effect)) {
             continue;
         }
@@ -141,7 +143,10 @@ impl Walk for GivesUp<'_, '_, '_> {
         let Some(step) = at else { return false };
         let given = |value: ExprId| {
             let places = function.places(At { body: BodyId::OWN, step }, value);
-            places.list.iter().any(|place| matches!(place.root, Root::Call(call, _) if call == *failed))
+            places
+                .list
+                .iter()
+                .any(|place| matches!(place.root, Root::Call(call, _) if call == *failed))
         };
         given(last)
             || match function.file.expr(function.file.unparen(last)).kind {
@@ -162,7 +167,9 @@ impl GivesUp<'_, '_, '_> {
         }
         let places = function.places_in(BodyId::OWN, error);
         match places.only()?.root {
-            Root::Call(call, _) => fails_outside(self.cx, function, call, MAX_DEPTH).then_some(call),
+            Root::Call(call, _) => {
+                fails_outside(self.cx, function, call, MAX_DEPTH).then_some(call)
+            }
             _ => None,
         }
     }
@@ -221,8 +228,7 @@ fn kept(
             let made = parts.made.get(&field)?;
             let is_end = |name: &Symbol| made.ends.iter().any(|end| **end == *name.as_str());
             let called = parts.called.get(&field)?;
-            let only_here =
-                called.iter().all(|(name, func)| !is_end(name) || *func == method.id);
+            let only_here = called.iter().all(|(name, func)| !is_end(name) || *func == method.id);
             (is_end(&end) && only_here && !parts.lost_sight.contains(&field)).then(|| Kept {
                 what: format!("`{text}`"),
                 end: format!("`{text}.{end}()`"),
@@ -282,7 +288,8 @@ fn finding(
         role: Role::Started,
         message: kept.message.clone(),
     });
-    finding.why = format!("nobody but `{name}` ends it, and whoever has called it has done his part");
+    finding.why =
+        format!("nobody but `{name}` ends it, and whoever has called it has done his part");
     finding.help = format!("{end} first, or on this way out too, and join the errors");
     finding.defect = location(function.file.stmt(stmt).span);
     Some(finding)

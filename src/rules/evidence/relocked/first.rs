@@ -1,6 +1,6 @@
 //! What a function locks before all else, itself or in what it calls.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
@@ -12,7 +12,7 @@ use crate::rules::evidence::locks::{
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::summary::{BodyId, Function, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol, UnaryOp};
 
 /// How many calls lie at most between a function and the one that locks.
 const MAX_CALLS: u32 = 3;
@@ -189,10 +189,38 @@ pub(super) fn is_defined_once(function: &Function<'_>, variable: Option<LocalId>
     variable.is_none_or(|variable| function.definitions_of(variable).count() == 1)
 }
 
-/// What is locked, if it is a lock of `sync`.
+/// Whether a type is an interface of locks alone, such as a project puts before those of `sync`; also one out of
+/// sight that is called like those.
+fn is_interface_of_locks(scene: &Scene<'_>, ty: &Type) -> bool {
+    let is_out_of_sight = scene.cx.index().underlying(ty).is_unknown();
+    let name = ty.named().map(|named| named.name);
+    if is_out_of_sight {
+        return name.is_some_and(|name| matches!(name.as_str(), "Mutex" | "RWMutex"));
+    }
+    let mut open = vec![ty.clone()];
+    let mut methods: FxHashSet<Symbol> = FxHashSet::default();
+    for next in 0..MAX_EMBEDDED {
+        let Some(ty) = open.get(next) else { break };
+        let Type::Interface(interface) = scene.cx.index().underlying(ty) else { return false };
+        methods.extend(interface.methods.iter().map(|method| method.name));
+        let embedded = interface.embedded.iter().flat_map(|embedded| &embedded.terms);
+        open.extend(embedded.map(|(_, ty)| ty.clone()));
+    }
+    let has = |name: &str| methods.iter().any(|method| method.as_str() == name);
+    let is_of_lock = |method: &Symbol| {
+        matches!(method.as_str(), "Lock" | "Unlock" | "RLock" | "RUnlock" | "TryLock" | "TryRLock")
+    };
+    open.len() <= MAX_EMBEDDED && has("Lock") && has("Unlock") && methods.iter().all(is_of_lock)
+}
+
+/// How many interfaces one of locks consists of at most.
+const MAX_EMBEDDED: usize = 4;
+
+/// What is locked, if it is a lock of `sync`, or an interface of such.
 pub(super) fn base_of(scene: &Scene<'_>, taken: &Taken) -> Option<ExprId> {
     let (base, _) = scene.method_call(taken.call)?;
-    let direct = is_lock(scene.info.type_of(base).strip_pointer());
+    let ty = scene.info.type_of(base).strip_pointer();
+    let direct = is_lock(ty) || is_interface_of_locks(scene, ty);
     let promoted = || {
         let callee = scene.info.callee(taken.call).qualified(scene.cx.index());
         callee.is_some_and(|name| name.path.as_str() == "sync")

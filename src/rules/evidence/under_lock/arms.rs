@@ -28,9 +28,8 @@ pub(super) fn ends(groups: &Groups<'_>, op: &Op) -> Vec<ExprId> {
 }
 
 fn is_end(groups: &Groups<'_>, at: usize, scene: &Scene<'_>, channel: ExprId) -> bool {
-    let is_field = |expr: ExprId| {
-        matches!(scene.info.resolve(scene.file.unparen(expr)), Def::Field(_))
-    };
+    let is_field =
+        |expr: ExprId| matches!(scene.info.resolve(scene.file.unparen(expr)), Def::Field(_));
     if is_done(scene, channel) {
         return scene.method_call(channel).is_some_and(|(context, _)| is_field(context));
     }
