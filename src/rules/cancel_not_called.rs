@@ -135,7 +135,9 @@ fn check_made(
         Def::Blank => {
             let mut finding = thrown(cx, function, made);
             // Who gets a context can only wait for its deadline.
-            if made.deadline && is_given_back(function, made) || ends_with_handler(cx, function, made) {
+            if made.deadline && is_given_back(function, made)
+                || ends_with_handler(cx, function, made)
+            {
                 finding.confidence = Confidence::Low;
             }
             return Some(finding);

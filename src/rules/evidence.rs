@@ -9,6 +9,7 @@
 
 mod abandoned;
 mod announced;
+mod awaited_first;
 mod between_sends;
 mod both_ends;
 mod called_back;
@@ -111,6 +112,7 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     recipient::check(&groups, findings);
     consumer::check(&groups, findings);
     unheard::check(&groups, findings);
+    awaited_first::check(&groups, findings);
     kept_place::check(&groups, findings);
     each_function(package, &["make(chan"], |scene| unshared::check(scene, findings));
     each_function(package, &[".Done():"], |scene| token::check(scene, findings));

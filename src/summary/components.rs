@@ -350,7 +350,8 @@ fn unknown_deeds(function: &Function<'_>) -> impl Iterator<Item = Deed> {
 
 /// What loggers and tests call what does not return, where more than the name is not known.
 fn ends_by_name(called: Symbol) -> Option<CallEnd> {
-    matches!(called.as_str(), "Fatal" | "Fatalf" | "Fatalln" | "Fatalw" | "FailNow").then_some(CallEnd::Never)
+    matches!(called.as_str(), "Fatal" | "Fatalf" | "Fatalln" | "Fatalw" | "FailNow")
+        .then_some(CallEnd::Never)
 }
 
 fn named_end(

@@ -38,6 +38,7 @@ mod program;
 mod project;
 mod reached;
 mod real;
+mod rescue;
 mod robustness;
 mod ruled_out;
 mod schedules;

@@ -5,6 +5,8 @@
 //! reach the locks through, so that it may be the same two: those of one receiver, or of a part and of
 //! what keeps it. And nothing keeps them apart: no third lock is held by both, or by those who call them.
 
+mod instances;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Finding, Label, Role};
@@ -29,6 +31,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let Locking { scenes, locks } = Locking::of(package);
     let parents = Parents::new(package);
     let cx = Cx { package, scenes: &scenes, locks: &locks, parents: &parents };
+    instances::check(&cx, findings);
     let orders: Vec<Order> = scenes.iter().flat_map(|scene| orders(&cx, scene)).collect();
     let mut by_pair: FxHashMap<(Object, Object), Vec<&Order>> = FxHashMap::default();
     for order in &orders {

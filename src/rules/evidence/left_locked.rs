@@ -248,14 +248,16 @@ fn check_lock<'a>(
             let left = broken_by(scene, path).or(returned);
             let end = left.map_or(u32::MAX, |left| scene.span(Node::Stmt(left)).end);
             let later = |unlock: &&Operation| scene.span(Node::Expr(unlock.call)).start > end;
-            let is_kept = || *kept.get_or_init(|| is_hidden(scene, lock) && is_kept(scene, lock));
+            let is_kept = || {
+                *kept.get_or_init(|| {
+                    is_hidden(scene, lock) && is_waited_for(scene, lock) && is_kept(scene, lock)
+                })
+            };
             (releases.iter().any(later) || is_kept())
                 && !is_alone_until(scene, lock, end)
                 && !returned.is_some_and(|stmt| is_handed_over(scene, lock, path, stmt))
         }
-        PathEnd::Step(step) => {
-            step != lock.at.step || lock.name == "Lock" || has_writer(scene, lock)
-        }
+        PathEnd::Step(step) => step != lock.at.step || is_waited_for(scene, lock),
     })?;
     let release = releases.iter().find_map(|it| it.through).map_or(release, |it| it.as_str());
     (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
@@ -280,11 +282,14 @@ fn is_hidden(scene: &Scene<'_>, lock: &Operation) -> bool {
     scene.selector(lock.base).is_some_and(|(_, field)| !field.name.is_exported())
 }
 
-/// Whether somebody waits where readers do not give a lock back: the package has a function that takes it to
-/// write.
-fn has_writer(scene: &Scene<'_>, lock: &Operation) -> bool {
-    let Locking { locks, .. } = Locking::of(&scene.cx.package);
-    object(scene, lock.base).is_some_and(|object| locks.has_writer(object))
+/// Whether somebody waits for a lock that is not given back: one of readers only who takes it to write, and the
+/// package has to have a function that does.
+fn is_waited_for(scene: &Scene<'_>, lock: &Operation) -> bool {
+    let has_writer = || {
+        let Locking { locks, .. } = Locking::of(&scene.cx.package);
+        object(scene, lock.base).is_some_and(|object| locks.has_writer(object))
+    };
+    lock.name == "Lock" || has_writer()
 }
 
 /// The `break` by which a path leaves, where that is what it last decided to do: all that one way of an `if` does.

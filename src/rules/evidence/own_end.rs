@@ -192,7 +192,7 @@ impl Wait {
                 && fields(&scene, subject) == path
                 && matches!(scene.info.resolve(scene.file.unparen(subject)), Def::Field(selection)
                     if selection.location == Some(self.field));
-            (named && is_unconditional(&scene, node)).then(|| Waits {
+            (named && is_always_run(&scene, node)).then(|| Waits {
                 location: scene.cx.location(first_line(&scene, scene.span(node))),
                 text: scene.text(subject),
                 may_be_left_out: may_be_left_out(&scene, node),
@@ -200,11 +200,17 @@ impl Wait {
         });
         let deeper = || {
             let depth = depth.checked_sub(1)?;
-            scene.methods_in_turn(None).find_map(|(call, callee, base)| {
+            let once = scene.nodes.iter().filter_map(|&node| match node {
+                Node::Expr(literal) => once_given(&scene, literal).map(|_| Some(literal)),
+                _ => None,
+            });
+            let bodies = [None].into_iter().chain(once);
+            let mut called = bodies.flat_map(|literal| scene.methods_in_turn(literal));
+            called.find_map(|(call, callee, base)| {
                 let node = Node::Expr(call);
                 let rest = path.strip_prefix(&fields(&scene, base))?;
                 let of_receiver = root_variable(&scene, base)? == Some(receiver);
-                let waits = (of_receiver && is_unconditional(&scene, node))
+                let waits = (of_receiver && is_always_run(&scene, node))
                     .then(|| self.below(&scene, callee, rest, depth))??;
                 let may_be_left_out = waits.may_be_left_out || may_be_left_out(&scene, node);
                 Some(Waits { may_be_left_out, ..waits })
@@ -232,11 +238,36 @@ impl Wait {
     }
 }
 
+/// Whether a node runs in turn, also as what is done once, and no condition on it looks at a parameter.
+fn is_always_run(scene: &Scene<'_>, node: Node) -> bool {
+    is_unconditional(scene, once_of(scene, node).unwrap_or(node)) && asks_no_parameter(scene, node)
+}
+
+/// The call of `Do` of a `sync.Once` that runs the literal in which a node stands. Who comes second waits there for
+/// the first.
+fn once_of(scene: &Scene<'_>, node: Node) -> Option<Node> {
+    once_given(scene, scene.literal_around(node)?)
+}
+
+/// The call of `Do` of a `sync.Once` that is given a literal.
+fn once_given(scene: &Scene<'_>, literal: ExprId) -> Option<Node> {
+    if !matches!(scene.file.expr(literal).kind, ExprKind::FuncLit(_)) {
+        return None;
+    }
+    let Node::Expr(call) = scene.parent(Node::Expr(literal))? else { return None };
+    let (base, name) = scene.method_call(call)?;
+    let is_once = scene.info.type_of(base).strip_pointer().is_named("sync", "Once");
+    (is_once && name.name.as_str() == "Do").then_some(Node::Expr(call))
+}
+
 /// Whether a way through a function passes none that stands at a node.
 fn may_be_left_out(scene: &Scene<'_>, node: Node) -> bool {
-    let Some(cfg) = scene.graph(None) else { return true };
-    let Some(at) = scene.step_of(&cfg, node) else { return true };
-    cfg.leaves_without(&|step| step == at)
+    let left_out = |node: Node| {
+        let Some(cfg) = scene.graph(scene.literal_around(node)) else { return true };
+        let Some(at) = scene.step_of(&cfg, node) else { return true };
+        cfg.leaves_without(&|step| step == at)
+    };
+    left_out(node) || once_of(scene, node).is_some_and(left_out)
 }
 
 /// Whether a node stands in an arm of a `select` that may hear of an end: a timer tells of none.
@@ -258,6 +289,11 @@ fn is_in_arm(scene: &Scene<'_>, node: Node) -> bool {
 
 /// Whether a node runs in turn, and no condition on it looks at a parameter.
 pub(super) fn is_unconditional(scene: &Scene<'_>, node: Node) -> bool {
+    scene.literal_around(node).is_none() && asks_no_parameter(scene, node)
+}
+
+/// Whether no condition on a node looks at a parameter, and none is a `switch` or `select`.
+fn asks_no_parameter(scene: &Scene<'_>, node: Node) -> bool {
     let is_param = |local: LocalId| matches!(scene.info.local(local).kind, LocalKind::Param(_));
     let asks = |cond: ExprId| {
         scene.file.descendants(Node::Expr(cond)).any(|part| match part {
@@ -265,13 +301,12 @@ pub(super) fn is_unconditional(scene: &Scene<'_>, node: Node) -> bool {
             _ => false,
         })
     };
-    scene.literal_around(node).is_none()
-        && scene.around(node).all(|around| match around {
-            Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
-                StmtKind::If { cond, .. } => !asks(cond),
-                StmtKind::Switch { .. } | StmtKind::Select(_) => false,
-                _ => true,
-            },
+    scene.around(node).all(|around| match around {
+        Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+            StmtKind::If { cond, .. } => !asks(cond),
+            StmtKind::Switch { .. } | StmtKind::Select(_) => false,
             _ => true,
-        })
+        },
+        _ => true,
+    })
 }

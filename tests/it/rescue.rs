@@ -1,0 +1,242 @@
+//! Locks, conditions and counters that nobody comes back to, since who would is waiting himself or has left: pairs
+//! that differ in little.
+
+use crate::cli::{tells, tells_of_file as check};
+
+#[test]
+fn a_lock_that_is_left_at_the_end_of_a_function() {
+    let source = "package m\n\nimport \"sync\"\n\ntype s struct {\n\tmu sync.Mutex\n\tn  int\n}\n\n\
+                  func (s *s) check() {\n\ts.mu.Lock()\n\tif s.n > 3 {\n\t\ts.mu.Unlock()\n\t\treturn\n\t}\n\
+                  \ts.n++\n}\n";
+    let told = ["m.go:11 unlock-missing high"];
+    check(source, &told);
+    // Others may name the lock, and give it back.
+    check(&source.replace("mu sync", "Mu sync").replace("s.mu", "s.Mu"), &[]);
+    let ends = "\nfunc (s *s) done() {\n\ts.mu.Unlock()\n}\n";
+    check(&format!("{source}{ends}"), &[]);
+    // Who gives it back has taken it.
+    let own = "\nfunc (s *s) get() int {\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\treturn s.n\n}\n";
+    check(&format!("{source}{own}"), &told);
+}
+
+#[test]
+fn a_lock_that_a_goroutine_gives_back_which_is_not_started_yet() {
+    let source = "package m\n\nimport \"sync\"\n\ntype s struct {\n\tmu sync.Mutex\n\tn  int\n}\n\n\
+                  func (s *s) handle(work func(), ok bool) {\n\ts.mu.Lock()\n\tif !ok {\n\t\treturn\n\t}\n\
+                  \tgo func() {\n\t\tdefer s.mu.Unlock()\n\t\twork()\n\t}()\n}\n";
+    check(source, &["m.go:11 unlock-missing high"]);
+    check(&source.replace("\t\treturn\n", "\t\tprintln(s.n)\n"), &[]);
+}
+
+#[test]
+fn a_read_lock_that_each_turn_leaves() {
+    let source = "package m\n\nimport \"sync\"\n\ntype s struct {\n\tmu sync.RWMutex\n\tn  int\n}\n\n\
+                  func (s *s) add() {\n\ts.mu.Lock()\n\ts.n++\n\ts.mu.Unlock()\n}\n\n\
+                  func (s *s) loop(in chan int) {\n\tfor range in {\n\t\ts.mu.RLock()\n\t\tif s.n == 0 {\n\
+                  \t\t\tcontinue\n\t\t}\n\t\ts.mu.RUnlock()\n\t}\n}\n";
+    check(source, &["m.go:18 unlock-missing high"]);
+    // Readers alone do not wait for each other.
+    let read = source.replace("\ts.mu.Lock()\n\ts.n++\n\ts.mu.Unlock()\n", "\tprintln(s.n)\n");
+    check(&read, &[]);
+}
+
+#[test]
+fn what_only_the_end_of_all_frees_from_a_wait_under_a_lock() {
+    let source = "package m\n\nimport \"sync\"\n\ntype W struct {\n\tmu   sync.Mutex\n\tn    int\n\
+                  \tdone chan int\n\tquit chan struct{}\n}\n\n\
+                  func New() *W {\n\tw := &W{done: make(chan int), quit: make(chan struct{})}\n\tgo w.loop()\n\treturn w\n}\n\n\
+                  func (w *W) loop() {\n\tfor {\n\t\tselect {\n\t\tcase v := <-w.done:\n\t\t\tw.mu.Lock()\n\t\t\tw.n = v\n\
+                  \t\t\tw.mu.Unlock()\n\t\tcase <-w.quit:\n\t\t\treturn\n\t\t}\n\t}\n}\n\n\
+                  func (w *W) Task(v int, late <-chan int) {\n\tw.mu.Lock()\n\tdefer w.mu.Unlock()\n\
+                  \tselect {\n\tcase w.done <- v:\n\tcase <-w.quit:\n\t}\n}\n\n\
+                  func (w *W) Close() {\n\tclose(w.quit)\n}\n";
+    check(source, &["m.go:35 lock-held-while-blocked medium"]);
+    // Its caller can end it, or it does not wait at all.
+    check(
+        &source.replace(
+            "\tcase <-w.quit:\n\t}\n}\n\nfunc (w *W) Close",
+            "\tcase <-late:\n\t}\n}\n\nfunc (w *W) Close",
+        ),
+        &[],
+    );
+    check(
+        &source.replace(
+            "\tcase <-w.quit:\n\t}\n}\n\nfunc (w *W) Close",
+            "\tdefault:\n\t}\n}\n\nfunc (w *W) Close",
+        ),
+        &[],
+    );
+    // The receiver needs no lock.
+    let free = source
+        .replace("\t\t\tw.mu.Lock()\n\t\t\tw.n = v\n\t\t\tw.mu.Unlock()\n", "\t\t\tprintln(v)\n");
+    check(&free, &[]);
+}
+
+#[test]
+fn who_closes_the_way_out_of_a_send_needs_the_lock_of_its_caller() {
+    let source = "package m\n\nimport \"sync\"\n\ntype C struct {\n\tmu     sync.Mutex\n\tout    chan int\n\
+                  \tclosed chan struct{}\n}\n\n\
+                  func New(flush func(int) error) *C {\n\tc := &C{out: make(chan int), closed: make(chan struct{})}\n\
+                  \tgo c.write(flush)\n\treturn c\n}\n\n\
+                  func (c *C) send(v int) {\n\tselect {\n\tcase c.out <- v:\n\tcase <-c.closed:\n\t}\n}\n\n\
+                  func (c *C) Put(v int) {\n\tc.mu.Lock()\n\tc.send(v)\n\tc.mu.Unlock()\n}\n\n\
+                  func (c *C) write(flush func(int) error) {\n\tfor {\n\t\tselect {\n\t\tcase v := <-c.out:\n\
+                  \t\t\tif err := flush(v); err != nil {\n\t\t\t\tc.end()\n\t\t\t\treturn\n\t\t\t}\n\
+                  \t\tcase <-c.closed:\n\t\t\treturn\n\t\t}\n\t}\n}\n\n\
+                  func (c *C) end() {\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tclose(c.closed)\n}\n";
+    check(source, &["m.go:26 lock-held-while-blocked medium"]);
+    check(&source.replace("\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tclose", "\tclose"), &[]);
+}
+
+#[test]
+fn a_condition_that_nobody_signals() {
+    let source = "package m\n\nimport \"sync\"\n\ntype h struct {\n\tmu     sync.Mutex\n\tcond   *sync.Cond\n\
+                  \tpaused bool\n}\n\n\
+                  func newH() *h {\n\ts := &h{}\n\ts.cond = sync.NewCond(&s.mu)\n\treturn s\n}\n\n\
+                  func (s *h) serve() {\n\ts.cond.L.Lock()\n\tfor s.paused {\n\t\ts.cond.Wait()\n\t}\n\
+                  \ts.cond.L.Unlock()\n}\n\n\
+                  func (s *h) resume() {\n\ts.mu.Lock()\n\ts.paused = false\n\ts.mu.Unlock()\n}\n";
+    check(source, &["m.go:20 cond-wait-lost medium"]);
+    check(
+        &source.replace("\ts.paused = false\n", "\ts.paused = false\n\ts.cond.Broadcast()\n"),
+        &[],
+    );
+    // Somebody else may.
+    check(&source.replace("\treturn s\n", "\tkeep(s.cond)\n\treturn s\n"), &[]);
+    let given = source
+        .replace("newH() *h", "newH(cond *sync.Cond) *h")
+        .replace("sync.NewCond(&s.mu)", "cond");
+    check(&given, &[]);
+}
+
+#[test]
+fn values_that_are_received_when_their_senders_are_done() {
+    let source = "package m\n\nimport \"sync\"\n\ntype waiter struct {\n\twg   sync.WaitGroup\n\terrs chan error\n}\n\n\
+                  func newWaiter() *waiter {\n\treturn &waiter{errs: make(chan error)}\n}\n\n\
+                  func (w *waiter) wait(tasks []func() error) error {\n\tfor _, task := range tasks {\n\t\tw.wg.Add(1)\n\
+                  \t\tgo func() {\n\t\t\tdefer w.wg.Done()\n\t\t\tif err := task(); err != nil {\n\
+                  \t\t\t\tw.errs <- err\n\t\t\t}\n\t\t}()\n\t}\n\tw.wg.Wait()\n\tclose(w.errs)\n\
+                  \tfor err := range w.errs {\n\t\treturn err\n\t}\n\treturn nil\n}\n";
+    let told = ["m.go:20 send-without-receiver medium"];
+    check(source, &told);
+    check(&source.replace("make(chan error)", "make(chan error, 64)"), &[]);
+    let apart = source.replace(
+        "\tw.wg.Wait()\n\tclose(w.errs)\n",
+        "\tgo func() {\n\t\tw.wg.Wait()\n\t\tclose(w.errs)\n\t}()\n",
+    );
+    check(&apart.replace("\t\treturn err\n\t}\n", "\t\tprintln(err)\n\t}\n"), &[]);
+}
+
+#[test]
+fn two_values_of_a_type_that_lock_each_other() {
+    let source = "package m\n\nimport \"sync\"\n\ntype hub struct {\n\tall map[string]*O\n}\n\n\
+                  type O struct {\n\tmu  sync.Mutex\n\tn   int\n\thub *hub\n}\n\n\
+                  func (o *O) Deliver() {\n\to.mu.Lock()\n\tdefer o.mu.Unlock()\n\tfor _, p := range o.hub.all {\n\
+                  \t\tif p != o {\n\t\t\tp.mu.Lock()\n\t\t\to.n += p.n\n\t\t\tp.mu.Unlock()\n\t\t}\n\t}\n}\n";
+    check(source, &["m.go:20 lock-order medium"]);
+    // One lock around all of it keeps them apart.
+    let around = source.replace("\tall map", "\tmu  sync.Mutex\n\tall map").replace(
+        "\to.mu.Lock()\n\tdefer",
+        "\to.hub.mu.Lock()\n\tdefer o.hub.mu.Unlock()\n\to.mu.Lock()\n\tdefer",
+    );
+    check(&around, &[]);
+    let before = source.replace("\tdefer o.mu.Unlock()\n", "\to.mu.Unlock()\n");
+    check(&before, &[]);
+}
+
+#[test]
+fn two_orders_through_names_and_helpers() {
+    let source = "package m\n\nimport \"sync\"\n\ntype A struct {\n\tmu sync.Mutex\n\tb  *B\n\tn  int\n}\n\n\
+                  type B struct {\n\tmu sync.Mutex\n\ta  *A\n\tn  int\n}\n\n\
+                  func New() *A {\n\ta := &A{}\n\ta.b = &B{a: a}\n\treturn a\n}\n\n\
+                  func (a *A) F() {\n\ta.mu.Lock()\n\tdefer a.mu.Unlock()\n\ta.b.mu.Lock()\n\ta.b.n++\n\ta.b.mu.Unlock()\n}\n\n\
+                  func (b *B) G() {\n\tb.mu.Lock()\n\tdefer b.mu.Unlock()\n\tb.tell()\n}\n\n\
+                  func (b *B) tell() {\n\tb.a.mu.Lock()\n\tb.a.n++\n\tb.a.mu.Unlock()\n}\n";
+    let told = ["m.go:26 lock-order medium"];
+    check(source, &told);
+    let named = source
+        .replace("\tb.a.mu.Lock()\n\tb.a.n++\n\tb.a.mu.Unlock()\n", "")
+        .replace("\tb.tell()\n", "\ta := b.a\n\ta.mu.Lock()\n\ta.n++\n\ta.mu.Unlock()\n");
+    check(&named, &told);
+    check(&source.replace("\tdefer b.mu.Unlock()\n", "\tb.mu.Unlock()\n"), &[]);
+}
+
+#[test]
+fn an_interface_of_locks_is_locked_twice() {
+    let source = "package m\n\nimport \"sync\"\n\ntype lock interface {\n\tsync.Locker\n\tRLock()\n\tRUnlock()\n}\n\n\
+                  type M struct {\n\tmu lock\n\tn  int\n}\n\nfunc New() *M {\n\treturn &M{mu: &sync.RWMutex{}}\n}\n\n\
+                  func (m *M) Clear() {\n\tm.mu.Lock()\n\tdefer m.mu.Unlock()\n\tm.tell()\n}\n\n\
+                  func (m *M) tell() {\n\tm.mu.RLock()\n\tprintln(m.n)\n\tm.mu.RUnlock()\n}\n";
+    check(source, &["m.go:23 double-lock medium"]);
+    // What does more than to lock may let the same goroutine in.
+    check(
+        &source
+            .replace("\tRLock()\n", "\tRLock()\n\tEnter(who int)\n")
+            .replace("&M{mu: &sync.RWMutex{}}", "&M{}"),
+        &[],
+    );
+}
+
+#[test]
+fn close_that_gives_up_before_it_ends_its_goroutine() {
+    let source = "package m\n\nimport (\n\t\"errors\"\n\t\"os\"\n)\n\ntype W struct {\n\twork chan func()\n\tstop chan chan struct{}\n\
+                  \tf    *os.File\n\tpage []byte\n\tdead bool\n}\n\n\
+                  func New(f *os.File) *W {\n\tw := &W{work: make(chan func(), 9), stop: make(chan chan struct{}), f: f}\n\
+                  \tgo w.run()\n\treturn w\n}\n\n\
+                  func (w *W) Do(f func()) {\n\tw.work <- f\n}\n\n\
+                  func (w *W) run() {\n\tfor {\n\t\tselect {\n\t\tcase f := <-w.work:\n\t\t\tf()\n\t\tcase done := <-w.stop:\n\
+                  \t\t\tclose(done)\n\t\t\treturn\n\t\t}\n\t}\n}\n\n\
+                  func (w *W) flush() error {\n\t_, err := w.f.Write(w.page)\n\treturn err\n}\n\n\
+                  func (w *W) Close() error {\n\tif w.dead {\n\t\treturn errors.New(\"closed\")\n\t}\n\
+                  \tif err := w.flush(); err != nil {\n\t\treturn err\n\t}\n\
+                  \tdone := make(chan struct{})\n\tw.stop <- done\n\t<-done\n\tw.dead = true\n\treturn nil\n}\n";
+    let of_close = |source: &str, expected: &[&str]| {
+        let told = |line: &&&str| line.contains("part-not-ended");
+        let expected: Vec<&str> = expected.iter().filter(told).copied().collect();
+        check(source, &expected);
+    };
+    of_close(source, &["m.go:48 part-not-ended high"]);
+    // It says that it is closed already: nothing of the world fails.
+    let asks =
+        source.replace("_, err := w.f.Write(w.page)\n\treturn err", "return errors.New(\"\")");
+    of_close(&asks, &[]);
+    let first = source
+        .replace("\tif err := w.flush(); err != nil {\n\t\treturn err\n\t}\n", "")
+        .replace("\tw.dead = true\n\treturn nil\n", "\tw.dead = true\n\treturn w.flush()\n");
+    of_close(&first, &[]);
+}
+
+#[test]
+fn a_part_that_close_leaves_when_something_fails() {
+    let source = "package m\n\nimport \"os\"\n\ntype pool struct {\n\twork chan func()\n\tstop chan struct{}\n}\n\n\
+                  func newPool() *pool {\n\tp := &pool{work: make(chan func()), stop: make(chan struct{})}\n\
+                  \tgo func() {\n\t\tfor {\n\t\t\tselect {\n\t\t\tcase f := <-p.work:\n\t\t\t\tf()\n\
+                  \t\t\tcase <-p.stop:\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t}()\n\treturn p\n}\n\n\
+                  func (p *pool) do(f func()) {\n\tselect {\n\tcase p.work <- f:\n\tcase <-p.stop:\n\t}\n}\n\n\
+                  func (p *pool) Close() {\n\tclose(p.stop)\n}\n\n\
+                  type Server struct {\n\tpool *pool\n\tpath string\n}\n\n\
+                  func New(path string) *Server {\n\treturn &Server{pool: newPool(), path: path}\n}\n\n\
+                  func (s *Server) Handle(f func()) {\n\ts.pool.do(f)\n}\n\n\
+                  func (s *Server) Close() error {\n\tif err := os.Remove(s.path); err != nil {\n\t\treturn err\n\t}\n\
+                  \ts.pool.Close()\n\treturn nil\n}\n";
+    tells(&[("m.go", source)], &["m.go:51 part-not-ended high"]);
+    let ended = source.replace("\t\treturn err\n\t}\n\ts.pool", "\t\tprintln(err)\n\t}\n\ts.pool");
+    tells(&[("m.go", &ended)], &[]);
+    // Somebody else ends the part, too.
+    let other = "\nfunc (s *Server) Pause() {\n\ts.pool.Close()\n}\n";
+    tells(&[("m.go", &format!("{source}{other}"))], &[]);
+}
+
+#[test]
+fn loops_that_count_their_turns() {
+    let source = "package m\n\nfunc poll(stop chan struct{}, next func(int) error) error {\n\treset := make(chan struct{})\n\
+                  \tgo func() {\n\t\tfor {\n\t\t\tselect {\n\t\t\tcase <-stop:\n\t\t\t\treturn\n\t\t\tcase <-reset:\n\t\t\t}\n\
+                  \t\t}\n\t}()\n\tfor i := 0; ; i++ {\n\t\tif err := next(i); err != nil {\n\t\t\treturn err\n\t\t}\n\
+                  \t\treset <- struct{}{}\n\t}\n}\n";
+    check(source, &["m.go:18 send-without-receiver medium"]);
+    let asks = source.replace(
+        "\t\treset <- struct{}{}\n",
+        "\t\tselect {\n\t\tcase reset <- struct{}{}:\n\t\tcase <-stop:\n\t\t}\n",
+    );
+    check(&asks, &[]);
+}
