@@ -166,7 +166,7 @@ impl Machine<'_> {
         let code = self.program.func(func);
         let (synchronises, small) = (code.traits.synchronises, code.code.len() <= SMALL);
         let is_run = match self.limits.calls {
-            Calls::Synchronising => synchronises || small,
+            Calls::Synchronising | Calls::Alone => synchronises || small,
             Calls::Given => small && !(starts && cells.is_empty()),
         };
         // Who gives back a lock of the package need not be given it.
@@ -289,6 +289,13 @@ impl Machine<'_> {
         site: Site,
         last: Option<Value>,
     ) -> Result<(), Stop> {
+        if self.limits.calls == Calls::Alone {
+            let given = call.args.into_iter().chain([call.callee]).chain(last);
+            let given: Vec<Value> = given.collect();
+            self.give_back(state, &given);
+            given.into_iter().for_each(|value| self.escape(state, value));
+            return Ok(());
+        }
         if state.processes.len() >= self.limits.goroutines {
             return Err(Stop::Cut(Bound::Goroutines));
         }

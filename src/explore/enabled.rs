@@ -1,6 +1,5 @@
 //! Which operations can happen in a state.
 
-use crate::explore::Misuse;
 use crate::explore::machine::{Machine, Stop};
 use crate::explore::object::{Clock, Object, OnceState};
 use crate::explore::process::{GoroutineId, Operation, Pending};
@@ -8,10 +7,19 @@ use crate::explore::state::State;
 use crate::explore::symbolic::COUNTS;
 use crate::explore::transition::{Step, Way};
 use crate::explore::value::{ObjectId, Value};
+use crate::explore::{Calls, Misuse};
 
 impl Machine<'_> {
     /// What the goroutine at `index` can do in `state`; nothing if it is blocked.
     pub(super) fn enabled(&mut self, state: &State, index: usize) -> Vec<Step> {
+        let steps = self.enabled_by_others(state, index);
+        match steps.is_empty() && self.limits.calls == Calls::Alone {
+            true => come_true(state, index),
+            false => steps,
+        }
+    }
+
+    fn enabled_by_others(&mut self, state: &State, index: usize) -> Vec<Step> {
         let process = &state.processes[index];
         let Some(pending) = &process.pending else { return Vec::new() };
         match &pending.operation {
@@ -294,5 +302,26 @@ impl Machine<'_> {
                     _ => false,
                 }
         })
+    }
+}
+
+/// What the goroutine at `index` does when that comes which it waits for, unless it waits for a lock.
+fn come_true(state: &State, index: usize) -> Vec<Step> {
+    let Some(pending) = &state.processes[index].pending else { return Vec::new() };
+    let come = |case| Step::Communicate(case, Way::External);
+    match &pending.operation {
+        Operation::Send { channel, .. }
+        | Operation::Receive { channel, .. }
+        | Operation::RangeReceive { channel, .. }
+            if *channel != Value::Nil =>
+        {
+            vec![come(None)]
+        }
+        Operation::Select { cases, .. } => {
+            let cases = cases.iter().zip(0..).filter(|((channel, _), _)| *channel != Value::Nil);
+            cases.map(|(_, case)| come(Some(case))).collect()
+        }
+        Operation::Wait { .. } | Operation::CondSleep(_) => vec![Step::Act],
+        _ => Vec::new(),
     }
 }

@@ -47,6 +47,26 @@ impl Machine<'_> {
         }
     }
 
+    /// Gives back the locks that can be reached from any of `values`: who is given them may do so.
+    pub(super) fn give_back(&self, state: &mut State, values: &[Value]) {
+        let mut seen = vec![false; state.heap.len()];
+        let mut work: Vec<ObjectId> = values.iter().filter_map(|value| value.object()).collect();
+        while let Some(id) = work.pop() {
+            if std::mem::replace(&mut seen[id.0 as usize], true) {
+                continue;
+            }
+            state.heap.get(id).values(&mut |value| work.extend(value.object()));
+            match state.heap.get(id) {
+                Object::Mutex(Some(_)) => *state.heap.get_mut(id) = Object::Mutex(None),
+                &Object::RwMutex { waiting, .. } => {
+                    *state.heap.get_mut(id) =
+                        Object::RwMutex { writer: None, readers: Vec::new(), waiting };
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// What follows for the rest of the heap from code having an object: it has all that this leads
     /// to. Who has a function has only what this does: where it sends on a channel and no more, others
     /// may do so at any time, but nobody receives or closes.
@@ -252,7 +272,7 @@ impl Machine<'_> {
             let object = state.heap.get(id);
             // Whoever is given a context alone can only wait for its end.
             let is_heard = matches!(object, Object::Context { .. });
-            let counts = !is_heard || self.limits.calls == Calls::Synchronising;
+            let counts = !is_heard || self.limits.calls != Calls::Given;
             if counts && object.is_synchronising() && !state.heap.is_external(id) {
                 return true;
             }

@@ -18,7 +18,7 @@ use crate::catalog::Versions;
 use crate::diagnostic::{Confidence, Finding};
 use crate::explore::{self, Calls, Choices, Exploration, Limits, Root, Stuck};
 use crate::index::is_of_word;
-use crate::program::code::FuncId;
+use crate::program::code::{FuncId, Op};
 use crate::program::{self, Environment, Program, Source};
 use crate::rules::evidence::{self, Evidence};
 use crate::rules::scene::Scene;
@@ -215,6 +215,18 @@ impl<'a> Explorer<'a> {
             if limits == OPEN && !tells && !exploration.complete() {
                 let limits = Limits { calls: Calls::Given, ..limits };
                 exploration.follow(explore::explore(&self.program, start, &limits));
+                // What other goroutines do hides what this one does to itself.
+                let tells = || exploration.stuck.iter().any(told);
+                if !exploration.complete() && !tells() && self.takes_locks(&exploration) {
+                    let limits = Limits { calls: Calls::Alone, ..limits };
+                    let mut alone = explore::explore(&self.program, start, &limits);
+                    alone.stuck.retain_mut(|stuck| {
+                        // How often something is done does not matter to who does it to himself.
+                        stuck.doubts.inexact = false;
+                        judge::is_own_lock(stuck)
+                    });
+                    exploration.follow(alone);
+                }
             }
             Quiet { limits, exploration: Arc::new(exploration) }
         });
@@ -224,6 +236,16 @@ impl<'a> Explorer<'a> {
             all.unwrap_or_else(|poisoned| poisoned.into_inner()).insert(start.func, quiet);
         }
         exploration
+    }
+
+    /// Whether the code that was looked at takes a lock.
+    fn takes_locks(&self, exploration: &Exploration) -> bool {
+        let takes = |op: &Op| match op {
+            Op::CallMethod { name, .. } => matches!(self.program.name(*name), "Lock" | "RLock"),
+            _ => false,
+        };
+        let mut code = exploration.looked_at.iter().flat_map(|&func| &self.program.func(func).code);
+        code.any(takes)
     }
 
     /// What came of a root before, if all that it rests on is as it was.

@@ -335,3 +335,71 @@ fn what_a_comment_says_is_meant() {
         &["m.go:10 body-not-closed high"],
     );
 }
+
+#[test]
+fn what_is_counted_after_its_start() {
+    let source = |before: &str, after: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\nfunc run(n int, work func(), more func() bool) {{\n\tvar wg sync.WaitGroup\n\
+             \tin := make(chan int)\n\tfor i := 0; i < n; i++ {{\n{before}\t\tgo func() {{\n\t\t\tdefer wg.Done()\n\
+             \t\t\tfor range in {{\n\t\t\t\twork()\n\t\t\t}}\n\t\t}}()\n{after}\t}}\n\
+             \tfor more() {{\n\t\twork()\n\t}}\n\tclose(in)\n\twg.Wait()\n}}\n"
+        )
+    };
+    let tells_of = |source: &str, expected: &[&str]| tells(&[("m.go", source)], expected);
+    tells_of(&source("", "\t\twg.Add(1)\n"), &[]);
+    let skips = "\t\twg.Add(1)\n\t\tif more() {\n\t\t\tcontinue\n\t\t}\n";
+    tells_of(&source(skips, ""), &["m.go:24 waitgroup-unbalanced high"]);
+}
+
+#[test]
+fn a_timer_that_is_looked_at_when_it_is_started() {
+    let source = |other: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"sync\"\n\t\"time\"\n)\n\nfunc ask(peers []string, call func(string) int) []int {{\n\
+             \tout := make(chan int, 9)\n\tvar wg sync.WaitGroup\n\tfor _, peer := range peers {{\n\t\twg.Add(1)\n\
+             \t\tgo func() {{\n\t\t\tdefer wg.Done()\n\t\t\tout <- call(peer)\n\t\t}}()\n\t}}\n\
+             \tdone := make(chan struct{{}})\n\tgo func() {{\n\t\twg.Wait()\n\t\tclose(done)\n\t}}()\n\
+             \tselect {{\n\tcase <-time.After(5 * time.Second):\n\t{other}\n\t}}\n\tclose(out)\n\treturn nil\n}}\n"
+        )
+    };
+    let tells_of = |source: &str, expected: &[&str]| tells(&[("m.go", source)], expected);
+    tells_of(&source("case <-done:"), &["m.go:15 close-misuse medium"]);
+    tells_of(&source("default:\n\t\twg.Wait()"), &[]);
+}
+
+#[test]
+fn a_logger_out_of_sight_that_ends_the_process() {
+    let source = |called: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"sync\"\n\n\t\"example.com/log\"\n)\n\ntype s struct {{\n\tmu sync.Mutex\n\tn  int\n}}\n\n\
+             func (s *s) resume() {{\n\ts.mu.Lock()\n\tif s.n < 0 {{\n\t\tlog.{called}(\"negative\")\n\t}} else {{\n\
+             \t\ts.n--\n\t\ts.mu.Unlock()\n\t}}\n}}\n"
+        )
+    };
+    let tells_of = |source: &str, expected: &[&str]| tells(&[("m.go", source)], expected);
+    tells_of(&source("Fatal"), &[]);
+    tells_of(&source("Error"), &["m.go:15 unlock-missing high"]);
+}
+
+#[test]
+fn what_ends_with_the_handler_of_a_request() {
+    let source = |parent: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"time\"\n)\n\n\
+             var use func(context.Context)\n\ntype server struct {{\n\tctx context.Context\n}}\n\n\
+             func (s *server) handle(w http.ResponseWriter, r *http.Request) {{\n\
+             \tctx, _ := context.WithTimeout({parent}, time.Second)\n\tuse(ctx)\n}}\n\n\
+             func (s *server) fetch(w http.ResponseWriter, r *http.Request) {{\n\
+             \treq, err := http.NewRequestWithContext({parent}, \"GET\", \"http://a\", nil)\n\tif err != nil {{\n\t\treturn\n\t}}\n\
+             \tresp, err := http.DefaultClient.Do(req)\n\tif err != nil {{\n\t\treturn\n\t}}\n\
+             \tif resp.StatusCode != 200 {{\n\t\treturn\n\t}}\n\tresp.Body.Close()\n}}\n"
+        )
+    };
+    let tells_of = |source: &str, expected: &[&str]| tells(&[("m.go", source)], expected);
+    tells_of(&source("s.ctx"), &["m.go:16 cancel-not-called high", "m.go:30 body-not-closed high"]);
+    tells_of(
+        &source("r.Context()"),
+        &["m.go:16 cancel-not-called low", "m.go:30 body-not-closed low"],
+    );
+}

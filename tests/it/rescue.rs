@@ -240,3 +240,94 @@ fn loops_that_count_their_turns() {
     );
     check(&asks, &[]);
 }
+
+#[test]
+fn who_waits_for_its_own_end_inside_of_what_is_done_once() {
+    let source = "package m\n\nimport \"sync\"\n\ntype C struct {\n\tonce sync.Once\n\tin   chan int\n\tstop chan struct{}\n\
+                  \tgone chan struct{}\n}\n\n\
+                  func New() *C {\n\tc := &C{in: make(chan int), stop: make(chan struct{}), gone: make(chan struct{})}\n\
+                  \tgo c.write()\n\treturn c\n}\n\n\
+                  func (c *C) Put(v int) {\n\tselect {\n\tcase c.in <- v:\n\tcase <-c.stop:\n\t}\n}\n\n\
+                  func (c *C) write() {\n\tdefer close(c.gone)\n\tfor {\n\t\tselect {\n\t\tcase v := <-c.in:\n\
+                  \t\t\tif v < 0 {\n\t\t\t\tc.Close()\n\t\t\t\treturn\n\t\t\t}\n\t\tcase <-c.stop:\n\t\t\treturn\n\t\t}\n\t}\n}\n\n\
+                  func (c *C) Close() {\n\tc.once.Do(func() {\n\t\tclose(c.stop)\n\t\tc.end()\n\t})\n}\n\n\
+                  func (c *C) end() {\n\t<-c.gone\n}\n";
+    check(source, &["m.go:31 receive-without-sender medium"]);
+    check(&source.replace("\t\t\t\tc.Close()", "\t\t\t\tgo c.Close()"), &[]);
+    check(&source.replace("\t<-c.gone\n", "\tselect {\n\tcase <-c.gone:\n\tdefault:\n\t}\n"), &[]);
+}
+
+#[test]
+fn a_lock_that_is_taken_twice_behind_what_others_do() {
+    // So many states that what follows is not come to, were it not for one goroutine alone.
+    let source = r#"package m
+
+import "sync"
+
+type S struct {
+	mu  sync.Mutex
+	rev int64
+}
+
+func load() [][]byte
+
+func least() int64
+
+func New() *S {
+	s := &S{}
+	s.restore()
+	return s
+}
+
+func index() (chan<- [][]byte, <-chan int64) {
+	in, out := make(chan [][]byte, 9), make(chan int64, 1)
+	go func() {
+		var last int64
+		defer func() { out <- last }()
+		for keys := range in {
+			for _, key := range keys {
+				switch {
+				case len(key) > 3:
+					last++
+				case len(key) > 2:
+					last--
+				}
+			}
+		}
+	}()
+	return in, out
+}
+
+func (s *S) Restore() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restore()
+}
+
+func (s *S) restore() {
+	in, out := index()
+	for {
+		keys := load()
+		if len(keys) == 0 {
+			break
+		}
+		in <- keys
+	}
+	close(in)
+	s.rev = <-out
+	if least() > s.rev {
+		s.Compact()
+	}
+}
+
+func (s *S) Compact() {
+	s.mu.Lock()
+	s.rev = 0
+	s.mu.Unlock()
+}
+"#;
+    check(source, &["m.go:42 double-lock medium"]);
+    let given_back =
+        source.replace("\tdefer s.mu.Unlock()\n\ts.restore()", "\ts.mu.Unlock()\n\ts.restore()");
+    check(&given_back, &[]);
+}

@@ -95,6 +95,11 @@ pub(super) fn judge(stuck: &Stuck) -> Option<Verdict> {
     Some(Verdict { rule: rule(fault), centre, fault })
 }
 
+/// Whether a goroutine is stuck that waits for a lock which it holds itself.
+pub(super) fn is_own_lock(stuck: &Stuck) -> bool {
+    judge(stuck).is_some_and(|verdict| verdict.fault == Fault::OwnLock)
+}
+
 /// Whether the goroutine that stops the process has communicated with unknown code before.
 fn is_fed(stuck: &Stuck) -> bool {
     let Some(acting) = stuck.goroutines.first() else { return false };
