@@ -47,7 +47,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             let at = waits.then(|| scene.step_of(&cfg, node)).flatten()?;
             let is_before =
                 |op: &&Op| op.step(scene, &cfg).is_some_and(|step| cfg.dominates(at, step));
-            receives.iter().all(|op| is_before(&op)).then_some(call)
+            receives.iter().all(is_before).then_some(call)
         })?;
         Some(tell(scene, send, wait, first))
     })
