@@ -145,7 +145,8 @@ fn check_group<'a>(
             };
             let all_need = || others.iter().map(needs).collect::<Option<Vec<Location>>>();
             let goes_for_it = || {
-                (wait.act == Act::Send && !apart)
+                // What makes the receiver leave frees who looks at it, too.
+                (wait.act == Act::Send && !apart && wait.select.is_none())
                     .then(|| Leaving { groups, group, locks, lock: &held.lock }.needs(wait, others))
                     .flatten()
             };

@@ -189,14 +189,8 @@ pub(super) fn is_defined_once(function: &Function<'_>, variable: Option<LocalId>
     variable.is_none_or(|variable| function.definitions_of(variable).count() == 1)
 }
 
-/// Whether a type is an interface of locks alone, such as a project puts before those of `sync`; also one out of
-/// sight that is called like those.
+/// Whether a type is an interface of locks alone, such as a project puts before those of `sync`.
 fn is_interface_of_locks(scene: &Scene<'_>, ty: &Type) -> bool {
-    let is_out_of_sight = scene.cx.index().underlying(ty).is_unknown();
-    let name = ty.named().map(|named| named.name);
-    if is_out_of_sight {
-        return name.is_some_and(|name| matches!(name.as_str(), "Mutex" | "RWMutex"));
-    }
     let mut open = vec![ty.clone()];
     let mut methods: FxHashSet<Symbol> = FxHashSet::default();
     for next in 0..MAX_EMBEDDED {
