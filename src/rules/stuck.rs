@@ -216,8 +216,8 @@ impl<'a> Explorer<'a> {
                 let limits = Limits { calls: Calls::Given, ..limits };
                 exploration.follow(explore::explore(&self.program, start, &limits));
                 // What other goroutines do hides what this one does to itself.
-                let tells = || exploration.stuck.iter().any(told);
-                if !exploration.complete() && !tells() && self.takes_locks(&exploration) {
+                let tells = exploration.stuck.iter().any(told);
+                if !exploration.complete() && !tells && self.takes_locks(&exploration) {
                     let limits = Limits { calls: Calls::Alone, ..limits };
                     let mut alone = explore::explore(&self.program, start, &limits);
                     alone.stuck.retain_mut(|stuck| {
@@ -225,6 +225,8 @@ impl<'a> Explorer<'a> {
                         stuck.doubts.inexact = false;
                         judge::is_own_lock(stuck)
                     });
+                    // It sees no schedule: what was left out still is.
+                    alone.bounds = exploration.bounds;
                     exploration.follow(alone);
                 }
             }

@@ -2,13 +2,15 @@
 //! is not known of one that a program makes when it starts, or that nobody in sight gives: this asks for
 //! the place where it is done.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use crate::catalog::{Context, TypeRole};
 use crate::index::{FuncId, Type};
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::{FunctionCx, PackageCx};
-use crate::summary::{At, ContextRoot, Function, Mode, Place, Root, facts};
+use crate::summary::{At, ContextRoot, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::ExprId;
 
 /// How many callers are followed to the one that makes the context.
@@ -42,15 +44,24 @@ fn of_param(
     if met.len() > MAX_PARAMS {
         return true;
     }
-    recurrence::calls(&cx.package, cx.declared()).into_iter().any(|(caller, call)| {
-        let args = cx.index().file_of(caller).args(call);
-        let Some(&arg) = args.get(index as usize) else { return false };
-        let Some(read) = cx.summaries().read(caller) else { return false };
-        let Some(at) = read.function.at_call(call) else { return false };
-        let package = PackageCx { package: caller.package, ..cx.package };
-        let caller = FunctionCx { package, func: caller };
-        is_given(&caller, &read.function, (at, arg), depth, met)
+    recurrence::calls(&cx.package, cx.declared()).into_iter().any(|call| {
+        argument(cx, call, index).is_some_and(|(caller, read, given)| {
+            is_given(&caller, &read.function, given, depth, met)
+        })
     })
+}
+
+/// What a call of a function gives for one of its parameters: the caller, and where and what that is in it.
+fn argument<'a>(
+    cx: &FunctionCx<'a>,
+    (caller, call): (FuncId, ExprId),
+    index: u32,
+) -> Option<(FunctionCx<'a>, Arc<Read<'a>>, (At, ExprId))> {
+    let arg = *cx.index().file_of(caller).args(call).get(index as usize)?;
+    let read = cx.summaries().read(caller)?;
+    let at = read.function.at_call(call)?;
+    let package = PackageCx { package: caller.package, ..cx.package };
+    Some((FunctionCx { package, func: caller }, read, (at, arg)))
 }
 
 fn is_given(
@@ -117,54 +128,52 @@ fn given_by_handlers(cx: &FunctionCx<'_>, index: u32, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let calls = recurrence::calls(&cx.package, cx.declared());
     !calls.is_empty()
-        && calls.into_iter().all(|(caller, call)| {
-            let args = cx.index().file_of(caller).args(call);
-            let Some(&arg) = args.get(index as usize) else { return false };
-            let Some(read) = cx.summaries().read(caller) else { return false };
-            let Some(at) = read.function.at_call(call) else { return false };
-            let package = PackageCx { package: caller.package, ..cx.package };
-            let caller = FunctionCx { package, func: caller };
-            of_handler(&caller, &read.function, (at, arg), depth)
+        && calls.into_iter().all(|call| {
+            argument(cx, call, index).is_some_and(|(caller, read, given)| {
+                of_handler(&caller, &read.function, given, depth)
+            })
         })
 }
 
 /// Whether a place is the context of a request that stands beside what answers it.
 fn is_answered(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) -> bool {
-    let (owner, index) = match place.root {
-        Root::Param(index) => (None, index),
-        Root::LiteralParam(literal, index) => (Some(literal), index),
-        _ => return false,
-    };
-    let param = |index: u32| Some(&function.info.local(function.info.param(owner, index)?).ty);
+    let Some((holder, mut all)) = parameter(function, place) else { return false };
     let has = |ty: &Type, role: TypeRole| cx.package.has_role(ty.strip_pointer(), role);
     place.path.len() == 1
         && place.path[0].as_str() == "Context()"
-        && param(index).is_some_and(|ty| has(ty, TypeRole::Request))
-        && (0..).map_while(param).any(|beside| has(beside, TypeRole::ResponseWriter))
+        && has(holder, TypeRole::Request)
+        && all.any(|beside| has(beside, TypeRole::ResponseWriter))
+}
+
+/// The type of the parameter that a place starts at, and those of all beside it.
+fn parameter<'f>(
+    function: &'f Function<'_>,
+    place: &Place,
+) -> Option<(&'f Type, impl Iterator<Item = &'f Type>)> {
+    let (owner, index) = match place.root {
+        Root::Param(index) => (None, index),
+        Root::LiteralParam(literal, index) => (Some(literal), index),
+        _ => return None,
+    };
+    let info = &function.info;
+    let param = move |index: u32| Some(&info.local(info.param(owner, index)?).ty);
+    Some((param(index)?, (0..).map_while(param)))
 }
 
 /// Whether a place is the context of a request, as `r.Context()` of a parameter is, or what is given beside a
 /// request or what answers one.
 fn is_of_request(cx: &FunctionCx<'_>, function: &Function<'_>, place: &Place) -> bool {
-    let (owner, index) = match place.root {
-        Root::Param(index) => (None, index),
-        Root::LiteralParam(literal, index) => (Some(literal), index),
-        _ => return false,
-    };
-    let param = |index: u32| Some(&function.info.local(function.info.param(owner, index)?).ty);
+    let Some((holder, mut all)) = parameter(function, place) else { return false };
     let has = |ty: &Type, role: TypeRole| cx.package.has_role(ty.strip_pointer(), role);
-    match param(index) {
-        Some(holder) if !place.path.is_empty() => {
-            place.path.last().is_some_and(|part| part.as_str() == "Context()")
-                && !has(holder, TypeRole::Command)
-                && !is_apart(cx, holder)
+    match place.path.last() {
+        Some(part) => {
+            part.as_str() == "Context()" && !has(holder, TypeRole::Command) && !is_apart(cx, holder)
         }
-        Some(_) => (0..).map_while(param).any(|beside| {
+        None => all.any(|beside| {
             [TypeRole::Request, TypeRole::ResponseWriter, TypeRole::Interceptor]
                 .into_iter()
                 .any(|role| has(beside, role) && !has(beside, TypeRole::ContextInForm))
         }),
-        None => false,
     }
 }
 

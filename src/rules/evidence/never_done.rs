@@ -45,9 +45,12 @@ fn awaited(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
     (name.name.as_str() == "Wait" && is_group).then(|| scene.file.unparen(base))
 }
 
-/// The field that a group is, if it is not exported, and where that is declared.
-fn field_of<'s>(scene: &'s Scene<'_>, group: ExprId) -> Option<(&'s Selection, Location)> {
-    let Def::Field(field) = scene.info.resolve(group) else { return None };
+/// The field that an expression is, if it is not exported, and where that is declared.
+pub(super) fn field_of<'s>(
+    scene: &'s Scene<'_>,
+    expr: ExprId,
+) -> Option<(&'s Selection, Location)> {
+    let Def::Field(field) = scene.info.resolve(expr) else { return None };
     field.location.filter(|_| !field.name.is_exported()).map(|location| (&**field, location))
 }
 
@@ -79,18 +82,23 @@ fn only_added(package: &PackageCx<'_>, field: &Selection, location: Location) ->
             if is_key(&scene, expr, field) {
                 return None;
             }
-            let ExprKind::Selector { name, .. } = scene.file.expr(expr).kind else { continue };
-            match scene.info.resolve(expr) {
-                Def::Field(selection) if selection.location != Some(location) => continue,
-                Def::Field(_) | Def::Unknown if name.name == field.name => {}
-                _ => continue,
-            }
-            if counted(&scene, expr)? {
+            if may_select(&scene, expr, field) && counted(&scene, expr)? {
                 added = added.or(Some(scene.cx.location(scene.span(node))));
             }
         }
     }
     added
+}
+
+/// Whether an expression selects a field, or something of its name of which no more is known.
+pub(super) fn may_select(scene: &Scene<'_>, expr: ExprId, field: &Selection) -> bool {
+    let ExprKind::Selector { name, .. } = scene.file.expr(expr).kind else { return false };
+    name.name == field.name
+        && match scene.info.resolve(expr) {
+            Def::Field(selection) => selection.location == field.location,
+            Def::Unknown => true,
+            _ => false,
+        }
 }
 
 /// Whether a literal of a struct sets a field of this name.

@@ -151,9 +151,11 @@ fn check_group<'a>(
                     .flatten()
             };
             let departs = || {
-                let known = held
-                    .caller
-                    .is_none_or(|(place, call)| is_for_receiver(&scenes[place], call, &held.lock));
+                let known = held.caller.is_none_or(|(place, call)| {
+                    let caller = &scenes[place];
+                    let receiver = caller.method_call(call);
+                    receiver.is_some_and(|(receiver, _)| is_owner(caller, receiver, &held.lock))
+                });
                 (wait.act == Act::Send && unbuffered && known)
                     .then(|| departing::needs(groups, others, locks, &held.lock))
                     .flatten()
@@ -353,20 +355,15 @@ fn has_room_for_all(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
 
 /// Whether a lock and a channel are fields of the same value, as the code writes them.
 fn of_same_value(scene: &Scene<'_>, op: &Op, lock: &Taken) -> bool {
-    let Some((owner, _)) = scene.selector(op.channel) else { return true };
-    let Some((locked, _)) = scene.method_call(lock.call) else { return false };
-    let holder = scene.selector(locked).map_or(locked, |(base, _)| base);
-    let owner = scene.text(owner);
-    owner == scene.text(holder) || owner == scene.text(locked)
+    scene.selector(op.channel).is_none_or(|(owner, _)| is_owner(scene, owner, lock))
 }
 
-/// Whether a method is called for what the lock is a field of, or is itself.
-fn is_for_receiver(caller: &Scene<'_>, call: ExprId, lock: &Taken) -> bool {
-    let Some((receiver, _)) = caller.method_call(call) else { return false };
-    let Some((locked, _)) = caller.method_call(lock.call) else { return false };
-    let receiver = caller.text(receiver);
-    let holder = caller.selector(locked).map_or(locked, |(base, _)| base);
-    receiver == caller.text(holder) || receiver == caller.text(locked)
+/// Whether a lock is a field of a value, or embedded in it, as the code writes them.
+fn is_owner(scene: &Scene<'_>, value: ExprId, lock: &Taken) -> bool {
+    let Some((locked, _)) = scene.method_call(lock.call) else { return false };
+    let holder = scene.selector(locked).map_or(locked, |(base, _)| base);
+    let value = scene.text(value);
+    value == scene.text(holder) || value == scene.text(locked)
 }
 
 /// Whether the function of a send may be called by several, as often as it takes to fill room of a constant size,

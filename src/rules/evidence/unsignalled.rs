@@ -7,8 +7,9 @@
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::Finding;
-use crate::index::{Def, Selection};
+use crate::index::Selection;
 use crate::rules::PackageCx;
+use crate::rules::evidence::never_done::{field_of, may_select};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::unended::is_in_variables;
@@ -25,10 +26,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     for scene in outside_tests(package, &[".Wait()"]).filter_map(Scene::new) {
         for &node in scene.nodes.iter() {
             let Some(cond) = awaited(&scene, node) else { continue };
-            let Def::Field(field) = scene.info.resolve(cond) else { continue };
-            let Some(location) = field.location.filter(|_| !field.name.is_exported()) else {
-                continue;
-            };
+            let Some((field, location)) = field_of(&scene, cond) else { continue };
             if seen.insert(location) && is_only_awaited(package, field, location) {
                 findings.push(tell(&scene, node, cond));
             }
@@ -63,14 +61,7 @@ fn is_only_awaited(package: &PackageCx<'_>, field: &Selection, location: Locatio
                         _ => true,
                     }
                 }),
-                ExprKind::Selector { name, .. } => match scene.info.resolve(expr) {
-                    Def::Field(selection) if selection.location != Some(location) => true,
-                    Def::Field(_) | Def::Unknown if name.name == field.name => {
-                        is_harmless(&scene, expr)
-                    }
-                    _ => true,
-                },
-                _ => true,
+                _ => !may_select(&scene, expr, field) || is_harmless(&scene, expr),
             }
         })
     })

@@ -76,7 +76,7 @@ fn check_method(cx: &PackageCx<'_>, parts: &Parts, method: &Func) -> Option<Find
         if told.iter().any(|known| known.is_done_by(effect)) {
             continue;
         }
-        // Done in two places, or by a literal too: it may be done by who knows whom.
+        // A literal may do it whenever somebody calls it.
         let by_others =
             effects().any(|other| other.at.body != BodyId::OWN && ending.is_done_by(other));
         if !by_others && let Some(finding) = skipped(cx, parts, method, owner, &read, &ending) {
