@@ -403,3 +403,16 @@ fn what_ends_with_the_handler_of_a_request() {
         &["m.go:16 cancel-not-called low", "m.go:30 body-not-closed low"],
     );
 }
+
+#[test]
+fn a_statement_that_runs_under_the_context() {
+    let source = "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\ntype Store struct {\n\tdb *sql.DB\n}\n\n\
+                  func (s *Store) All(ctx context.Context, query string) error {\n\
+                  \tstmt, err := s.db.Prepare(query)\n\tif err != nil {\n\t\treturn err\n\t}\n\
+                  \tdefer stmt.Close()\n\trows, err := stmt.QueryContext(ctx)\n\tif err != nil {\n\t\treturn err\n\t}\n\
+                  \treturn rows.Close()\n}\n";
+    tells(&[("m.go", source)], &["m.go:13 context-not-propagated low"]);
+    let without = source.replace("QueryContext(ctx)", "Query()");
+    let told = ["m.go:13 context-not-propagated high", "m.go:18 context-not-propagated high"];
+    tells(&[("m.go", &without)], &told);
+}

@@ -331,3 +331,80 @@ func (s *S) Compact() {
         source.replace("\tdefer s.mu.Unlock()\n\ts.restore()", "\ts.mu.Unlock()\n\ts.restore()");
     check(&given_back, &[]);
 }
+
+#[test]
+fn two_orders_of_which_one_is_in_what_a_call_runs() {
+    let source = "package m\n\nimport \"sync\"\n\ntype queue struct {\n\tmu    sync.Mutex\n\titems []int\n}\n\n\
+                  func (q *queue) put(check func() bool, item int) {\n\tq.mu.Lock()\n\tdefer q.mu.Unlock()\n\
+                  \tif check() {\n\t\tq.items = append(q.items, item)\n\t}\n}\n\n\
+                  type T struct {\n\tmu     sync.Mutex\n\tqueue  *queue\n\tactive map[int]bool\n}\n\n\
+                  func (t *T) Open(id int) {\n\tt.queue.put(func() bool {\n\t\tt.mu.Lock()\n\t\tdefer t.mu.Unlock()\n\
+                  \t\tt.active[id] = true\n\t\treturn true\n\t}, id)\n}\n\n\
+                  func (t *T) end(id int) {\n\tt.queue.put(func() bool { return true }, id)\n}\n\n\
+                  func (t *T) Close() {\n\tt.mu.Lock()\n\tdefer t.mu.Unlock()\n\tfor id := range t.active {\n\
+                  \t\tt.end(id)\n\t}\n}\n";
+    let told = ["m.go:26 lock-order medium"];
+    check(source, &told);
+    // What is called keeps the lock for itself.
+    let before =
+        source.replace("\tif check() {\n", "\tok := check()\n\tq.mu.Lock()\n\tif ok {\n").replace(
+            "\tq.mu.Lock()\n\tdefer q.mu.Unlock()\n\tok := check()\n\tq.mu.Lock()\n",
+            "\tok := check()\n\tq.mu.Lock()\n\tdefer q.mu.Unlock()\n",
+        );
+    check(&before, &[]);
+    // It runs some time later.
+    check(&source.replace("\tif check() {\n", "\tgo check()\n\tif item > 0 {\n"), &[]);
+}
+
+#[test]
+fn two_orders_of_an_element_that_a_method_looks_up() {
+    let source = "package m\n\nimport \"sync\"\n\ntype node struct {\n\tmu    sync.RWMutex\n\tdisks map[int]int\n}\n\n\
+                  func (n *node) with(f func() error) error {\n\tn.mu.RLock()\n\terr := f()\n\tn.mu.RUnlock()\n\
+                  \treturn err\n}\n\n\
+                  type M struct {\n\tmu    sync.RWMutex\n\tnodes map[int]*node\n\tdisks map[int]int\n}\n\n\
+                  func (m *M) node(at int) (n *node, ok bool) {\n\tm.mu.RLock()\n\tn, ok = m.nodes[at]\n\tm.mu.RUnlock()\n\
+                  \treturn\n}\n\n\
+                  func (m *M) check(disk int) error {\n\tm.mu.RLock()\n\tdefer m.mu.RUnlock()\n\tprintln(m.disks[disk])\n\
+                  \treturn nil\n}\n\n\
+                  func (m *M) Add(at, disk int) error {\n\tn, ok := m.node(at)\n\tif !ok {\n\t\treturn nil\n\t}\n\
+                  \treturn n.with(func() error { return m.check(disk) })\n}\n\n\
+                  func (m *M) apply(at, disk int) {\n\tm.mu.Lock()\n\tdefer m.mu.Unlock()\n\tif n, ok := m.nodes[at]; ok {\n\
+                  \t\tn.mu.Lock()\n\t\tn.disks[disk] = disk\n\t\tn.mu.Unlock()\n\t}\n}\n";
+    check(source, &["m.go:42 lock-order medium"]);
+    // A node that was made here is nobody else's.
+    let own = source
+        .replace("\tn, ok = m.nodes[at]\n", "\tn, ok = &node{disks: m.nodes[at].disks}, true\n");
+    check(&own, &[]);
+}
+
+#[test]
+fn a_lock_that_is_taken_if_a_parameter_says_so() {
+    let source = "package m\n\nimport \"sync\"\n\ntype batches struct {\n\tmu sync.Mutex\n\tn  int\n}\n\n\
+                  type S struct {\n\tmu  sync.Mutex\n\tall *batches\n\tn   int\n}\n\n\
+                  func (s *S) count(lock bool) int {\n\tif lock {\n\t\ts.mu.Lock()\n\t\tdefer s.mu.Unlock()\n\t}\n\
+                  \treturn s.n\n}\n\n\
+                  func (s *S) Lead() {\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\ts.all.mu.Lock()\n\ts.all.n++\n\
+                  \ts.all.mu.Unlock()\n}\n\n\
+                  func (s *S) Commit() {\n\ts.all.mu.Lock()\n\tdefer s.all.mu.Unlock()\n\ts.all.n += s.count(false)\n}\n";
+    check(source, &[]);
+    let locks = source
+        .replace("count(lock bool)", "count()")
+        .replace(
+            "\tif lock {\n\t\ts.mu.Lock()\n\t\tdefer s.mu.Unlock()\n\t}\n",
+            "\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n",
+        )
+        .replace("count(false)", "count()");
+    check(&locks, &["m.go:25 lock-order medium"]);
+}
+
+#[test]
+fn a_goroutine_that_sends_to_itself() {
+    let source = "package m\n\ntype S struct {\n\tc chan int\n}\n\n\
+                  func New() *S {\n\ts := &S{c: make(chan int)}\n\tgo s.loop()\n\treturn s\n}\n\n\
+                  func (s *S) Do(v int) {\n\ts.c <- v\n}\n\n\
+                  func (s *S) loop() {\n\tfor v := range s.c {\n\t\tif v > 3 {\n\t\t\ts.c <- v - 1\n\t\t}\n\t}\n}\n";
+    check(source, &["m.go:20 send-and-receive-in-one-goroutine medium"]);
+    // Another may receive.
+    check(&source.replace("\tgo s.loop()\n", "\tgo s.loop()\n\tgo s.loop()\n"), &[]);
+    check(&source.replace("\t\t\ts.c <- v - 1\n", "\t\t\tgo s.Do(v - 1)\n"), &[]);
+}

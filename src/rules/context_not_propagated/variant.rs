@@ -2,7 +2,7 @@
 
 use crate::catalog::{Blocking, Carrier, Name, Wait, When};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
-use crate::index::{Constant, Def, LocalId};
+use crate::index::{Constant, Def, LocalId, Type};
 use crate::rules::FunctionCx;
 use crate::rules::bound;
 use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
@@ -309,7 +309,8 @@ fn finding(
     finding.why = format!("`{callee}` is not told of any context, so nothing ends the wait early");
     finding.confidence = finding.confidence.min(variant.confidence);
     // Who says how long it may take has thought of it, unless the context is asked for beside it.
-    if variant.is_timed && own.from != From::Field {
+    let decided = variant.is_timed && own.from != From::Field;
+    if decided || is_run_with(cx, function, call, own) {
         finding.confidence = Confidence::Low;
     }
     finding.help = format!("use {} with {}", variant.instead, own.shown());
@@ -317,6 +318,27 @@ fn finding(
         finding.fixes.extend(prepend(cx, function, own, call, callee_span, name));
     }
     finding
+}
+
+/// Whether a call prepares a statement in a function that gives the context to what runs on the database: that
+/// is the long part of the wait, and ends with the context.
+fn is_run_with(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId, own: &Own) -> bool {
+    let prepares = match function.info.type_of(call) {
+        Type::Tuple(results) => results.first().is_some_and(is_statement),
+        result => is_statement(result),
+    };
+    prepares
+        && function.calls().any(|(_, other)| {
+            let known = facts(cx.catalog(), function.index, function.info.callee(other));
+            let runs = |fact: &Blocking| fact.wait == Wait::Sql && fact.context.is_some();
+            let given = function.args(other).first();
+            given.is_some_and(|&given| function.text(given) == own.text)
+                && known.in_force::<Blocking>(cx.versions()).is_some_and(runs)
+        })
+}
+
+fn is_statement(ty: &Type) -> bool {
+    matches!(ty, Type::Pointer(to) if to.is_named("database/sql", "Stmt"))
 }
 
 /// The variant as code writes it, but for the name of a receiver.

@@ -5,6 +5,7 @@
 //! reach the locks through, so that it may be the same two: those of one receiver, or of a part and of
 //! what keeps it. And nothing keeps them apart: no third lock is held by both, or by those who call them.
 
+mod below;
 mod instances;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,16 +22,21 @@ use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::{Read, Source};
-use crate::syntax::{ExprId, ExprKind, Node, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+use below::{Below, Known, literals_run};
 
 /// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     if !tells_of_locks(package) {
         return;
     }
-    let Locking { scenes, locks } = Locking::of(package);
+    let Locking { mut scenes, locks } = Locking::of(package);
+    let others = below::callers_of_runners(package, &scenes);
+    scenes.extend(others.into_iter().filter_map(|func| Scene::of(package, func)));
+    scenes.sort_by_key(|scene| scene.cx.func.index);
     let parents = Parents::new(package);
-    let cx = Cx { package, scenes: &scenes, locks: &locks, parents: &parents };
+    let below = Known::default();
+    let cx = Cx { package, scenes: &scenes, locks: &locks, parents: &parents, below };
     instances::check(&cx, findings);
     let orders: Vec<Order> = scenes.iter().flat_map(|scene| orders(&cx, scene)).collect();
     let mut by_pair: FxHashMap<(Object, Object), Vec<&Order>> = FxHashMap::default();
@@ -60,6 +66,7 @@ struct Cx<'c, 'a> {
     scenes: &'c [Scene<'a>],
     locks: &'c Locks,
     parents: &'c Parents<'c, 'a>,
+    below: Known,
 }
 
 impl<'c, 'a> Cx<'c, 'a> {
@@ -79,8 +86,8 @@ struct Order {
     second: Lock,
     /// Where the function takes the second lock, or calls the method that does.
     at: Location,
-    /// The method that it calls there to take it.
-    callee: Option<FuncId>,
+    /// The functions that it calls there to take it.
+    through: Vec<FuncId>,
     /// What else it holds there.
     beside: Vec<Object>,
 }
@@ -121,48 +128,77 @@ fn functions(orders: &[&Order]) -> usize {
 /// The orders in which a function takes locks.
 fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
     let (func, locks) = (scene.cx.func, cx.locks);
-    let (Some(own), Some(read)) = (locks.taken.get(&func), scene.cx.summaries().read(func)) else {
-        return Vec::new();
-    };
+    let own = locks.taken.get(&func).map_or(&[][..], Vec::as_slice);
+    let Some(read) = scene.cx.summaries().read(func) else { return Vec::new() };
+    let calls = locks.calls_of(cx.package, func);
     let mut found = Vec::new();
-    let mut add =
-        |call: ExprId, literal: Option<ExprId>, callee: Option<FuncId>, seconds: &[Lock]| {
-            let Some(cfg) = scene.graph(literal).filter(|_| !seconds.is_empty()) else { return };
-            let Some(at) = cfg.step_of_expr(call) else { return };
-            let held = held_at(scene, locks, literal, &cfg, at);
-            let firsts: Vec<Lock> =
-                held.iter().filter_map(|taken| reached(scene, &read, *taken)).collect();
-            for second in seconds {
-                let given = |first: &&Lock| {
-                    callee.is_some_and(|callee| gives_before(cx, callee, first, second))
-                };
-                let others =
-                    firsts.iter().filter(|first| first.object != second.object && !given(first));
-                found.extend(others.map(|first| {
-                    Order {
-                        func,
-                        first: first.clone(),
-                        second: second.clone(),
-                        at: scene.cx.location(scene.span(Node::Expr(call))),
-                        callee,
-                        beside: held
-                            .iter()
-                            .filter(|taken| taken.object != first.taken.object)
-                            .map(|taken| object_of(scene, *taken))
-                            .collect(),
-                    }
-                }));
-            }
-        };
+    let reached = |taken: Taken| reached(scene, &read, taken);
+    let held = |literal: Option<ExprId>, call: ExprId| {
+        let Some(cfg) = scene.graph(literal) else { return Vec::new() };
+        let Some(at) = cfg.step_of_expr(call) else { return Vec::new() };
+        held_at(scene, locks, literal, &cfg, at)
+    };
+    let order = |held: &[Taken], first: &Lock, second: &Lock, call: ExprId| Order {
+        func,
+        first: first.clone(),
+        second: second.clone(),
+        at: scene.cx.location(scene.span(Node::Expr(call))),
+        through: Vec::new(),
+        beside: held
+            .iter()
+            .filter(|taken| taken.object != first.taken.object)
+            .map(|taken| object_of(scene, *taken))
+            .collect(),
+    };
     for taken in own {
-        let second: Vec<Lock> = reached(scene, &read, *taken).into_iter().collect();
-        add(taken.call, taken.literal, None, &second);
+        let Some(second) = reached(*taken) else { continue };
+        let held = held(taken.literal, taken.call);
+        for first in held.iter().filter_map(|taken| reached(*taken)) {
+            if first.object != second.object {
+                found.push(order(&held, &first, &second, taken.call));
+            }
+        }
     }
-    for &(callee, literal, call) in locks.calls.get(&func).into_iter().flatten() {
-        let Some(callee) = cx.scene_of(callee) else { continue };
-        if !scene.is_deferred(call) && callee.cx.func != func {
-            let seconds = of_callee(scene, &read, callee, locks, call);
-            add(call, literal, Some(callee.cx.func), &seconds);
+    for &(callee, literal, call) in calls.iter() {
+        if scene.is_deferred(call) || callee == func {
+            continue;
+        }
+        let around = held(literal, call);
+        let firsts: Vec<Lock> = around.iter().filter_map(|taken| reached(*taken)).collect();
+        let called = cx.scene_of(callee);
+        let literals = called.map_or_else(Vec::new, |called| literals_run(scene, call, called));
+        if !firsts.is_empty() {
+            for (second, below) in below::of_call(cx, scene, &read, callee, call) {
+                for first in firsts.iter().filter(|first| first.object != second.object) {
+                    if !gives_before(cx, &below, first) {
+                        let through = below.through.iter().map(|&(func, _)| func).collect();
+                        found.push(Order { through, ..order(&around, first, &second, call) });
+                    }
+                }
+            }
+        }
+        for inner in literals {
+            let mut firsts = firsts.clone();
+            firsts.extend(below::around_literal(cx, scene, &read, callee, (call, inner)));
+            let inside = own.iter().filter(|taken| taken.literal == Some(inner));
+            for (taken, second) in inside.filter_map(|taken| Some((taken, reached(*taken)?))) {
+                for first in firsts.iter().filter(|first| first.object != second.object) {
+                    let through = vec![callee];
+                    found.push(Order { through, ..order(&around, first, &second, taken.call) });
+                }
+            }
+            for &(other, _, call) in calls.iter().filter(|(_, it, _)| *it == Some(inner)) {
+                if scene.is_deferred(call) || other == func {
+                    continue;
+                }
+                for (second, below) in below::of_call(cx, scene, &read, other, call) {
+                    for first in firsts.iter().filter(|first| first.object != second.object) {
+                        let through = below.through.iter().map(|&(func, _)| func);
+                        let through = through.chain([callee]).collect();
+                        found.push(Order { through, ..order(&around, first, &second, call) });
+                    }
+                }
+            }
         }
     }
     found
@@ -193,36 +229,14 @@ fn holder(scene: &Scene<'_>, taken: Taken, lock: ExprId) -> Option<(Object, Expr
     }
 }
 
-/// The locks of its receiver that a method takes which is called: `r.mu` in a method of `r`.
-fn of_callee(
-    scene: &Scene<'_>,
-    read: &Read<'_>,
-    callee: &Scene<'_>,
-    locks: &Locks,
-    call: ExprId,
-) -> Vec<Lock> {
-    let Some((base, _)) = scene.method_call(call) else { return Vec::new() };
-    let Some(owner) = owner_of(scene, read, base) else { return Vec::new() };
-    let all = locks.taken.get(&callee.cx.func).into_iter().flatten();
-    let own = all.filter(|taken| taken.literal.is_none()).filter_map(|taken| {
-        let (lock, _) = callee.method_call(taken.call)?;
-        let (object, holder) = holder(callee, *taken, lock)?;
-        let root = root_variable(callee, holder)?;
-        callee.receiver().filter(|&receiver| root == Some(receiver))?;
-        let field = callee.text(lock).split_once('.').map(|(_, field)| format!(".{field}"));
-        let name = format!("{}{}", scene.text(base), field.unwrap_or_default());
-        let path = owner.path.clone() + &fields(callee, holder);
-        Some(Lock { taken: *taken, object, owner: Owner { path, ..owner.clone() }, base, name })
-    });
-    own.collect()
-}
-
-/// Whether a method may give back what its caller holds before it takes another lock.
-fn gives_before(cx: &Cx<'_, '_>, callee: FuncId, held: &Lock, takes: &Lock) -> bool {
-    let Some(scene) = cx.scene_of(callee) else { return false };
-    let Some(cfg) = scene.graph(None) else { return false };
-    let at = cfg.step_of_expr(takes.taken.call);
-    at.is_some_and(|at| cx.locks.given_before(scene, &cfg, held.taken.object, at))
+/// Whether what is called may give back what its caller holds before it takes another lock.
+fn gives_before(cx: &Cx<'_, '_>, below: &Below, held: &Lock) -> bool {
+    below.through.iter().any(|&(func, call)| {
+        let Some(scene) = Scene::of(cx.package, func) else { return true };
+        let Some(cfg) = scene.graph(scene.literal_around(Node::Expr(call))) else { return true };
+        let at = cfg.step_of_expr(call);
+        at.is_some_and(|at| cx.locks.given_before(&scene, &cfg, held.taken.object, at))
+    })
 }
 
 /// What an expression is, if the function was given it.
@@ -263,17 +277,82 @@ fn is_given(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, depth: u32) -> b
     if is_taken_out(scene, from) {
         return false;
     }
-    let mut at = scene.file.unparen(from);
+    let from = scene.file.unparen(from);
+    let from = match scene.file.expr(from).kind {
+        ExprKind::Call { .. } => taken_by(scene, from).and_then(|base| root_variable(scene, base)?),
+        _ => root_of(scene, from),
+    };
+    from.is_some_and(|from| from != local && is_given(scene, read, from, depth))
+}
+
+/// What a call takes out of what it is a method of, if it gives nothing else: `s.get(name)`, which returns
+/// `s.all[name]`.
+fn taken_by(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
+    let Callee::Func(callee) = *scene.info.callee(call) else { return None };
+    let (base, _) = scene.method_call(call)?;
+    let getter = Scene::of(&scene.cx.package, callee)
+        .filter(|_| callee.package == scene.cx.func.package && callee != scene.cx.func)?;
+    let receiver = getter.receiver()?;
+    let read = getter.cx.summaries().read(callee)?;
+    let result = getter.info.locals().iter().position(|it| it.kind == LocalKind::Result(0));
+    let result = result.map(|at| LocalId(at as u32));
+    let mut parts = 0;
+    for &node in getter.nodes.iter() {
+        let Node::Stmt(stmt) = node else { continue };
+        let StmtKind::Return(values) = &getter.file.stmt(stmt).kind else { continue };
+        if getter.literal_around(node).is_some() {
+            continue;
+        }
+        parts += match values.first() {
+            Some(&value) if getter.is_nil(value) => 0,
+            Some(&value) if is_part_of(&getter, &read, value, receiver) => 1,
+            Some(_) => return None,
+            None => {
+                let all = || {
+                    read.function.definitions_of(result?).try_fold(0, |sum, it| {
+                        let value = match it.source {
+                            Source::Zero => return Some(sum),
+                            _ => read.function.taken_from(it)?,
+                        };
+                        let is_part = is_part_of(&getter, &read, value, receiver);
+                        (is_part || getter.is_nil(value)).then_some(sum + u32::from(is_part))
+                    })
+                };
+                all()?
+            }
+        };
+    }
+    (parts > 0).then_some(base)
+}
+
+/// Whether a value was taken out of a variable, and is not the variable itself.
+fn is_part_of(scene: &Scene<'_>, read: &Read<'_>, value: ExprId, whole: LocalId) -> bool {
+    let value = scene.file.unparen(value);
+    let mut at = value;
+    for _ in 0..MAX_VARIABLES {
+        let root = root_of(scene, at);
+        if root == Some(whole) {
+            return scene.local(at).is_none();
+        }
+        let only = root.and_then(|root| read.function.only_definition_of(root));
+        let Some(from) = only.and_then(|only| read.function.taken_from(only)) else { break };
+        at = scene.file.unparen(from);
+    }
+    false
+}
+
+/// The variable that an expression selects something of, also by an index.
+fn root_of(scene: &Scene<'_>, expr: ExprId) -> Option<LocalId> {
+    let mut at = scene.file.unparen(expr);
     loop {
         at = match scene.file.expr(at).kind {
             ExprKind::Selector { base, .. }
             | ExprKind::Index { base, .. }
             | ExprKind::TypeAssert { base, .. } => scene.file.unparen(base),
             ExprKind::Unary { op: UnaryOp::Recv, operand } => scene.file.unparen(operand),
-            _ => break,
+            _ => return scene.local(at),
         };
     }
-    scene.local(at).is_some_and(|from| from != local && is_given(scene, read, from, depth))
 }
 
 /// Whether what an index selects is also deleted from there: nobody else finds it any more.
@@ -317,7 +396,7 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
         held
     };
     let apart =
-        |one: &Order, other: &Order| one.func != other.func && one.callee != Some(other.func);
+        |one: &Order, other: &Order| one.func != other.func && !one.through.contains(&other.func);
     apart(one, other)
         && apart(other, one)
         && waits

@@ -188,7 +188,7 @@ impl Locks {
     }
 
     /// Whom a function of the package calls.
-    fn calls_of(&self, package: &PackageCx<'_>, func: FuncId) -> Arc<[Called]> {
+    pub(super) fn calls_of(&self, package: &PackageCx<'_>, func: FuncId) -> Arc<[Called]> {
         if let Some(calls) = self.calls.get(&func) {
             return calls.as_slice().into();
         }

@@ -2,10 +2,11 @@
 //!
 //! Evidence: an unbuffered channel is made in one place and known to the package only; one body
 //! receives from it, which is started once, outside of loops, as a goroutine of its own; and between two
-//! receives it calls in turn a method of its own receiver that sends bare on that channel, itself or in what
-//! it calls for its receiver. Where a parameter says whether to send, nothing is known.
+//! receives it sends bare on that channel, or calls in turn a method of its own receiver that does, itself or
+//! in what it calls for its receiver. Where a parameter says whether to send, nothing is known.
 
 use crate::diagnostic::{Finding, Role};
+use crate::flow::StepId;
 use crate::index::FuncId;
 use crate::rules::FunctionCx;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
@@ -14,7 +15,7 @@ use crate::rules::evidence::own_end::is_unconditional;
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, Node};
+use crate::syntax::Node;
 
 /// How many calls lie at most between the receive and the send.
 pub(super) const MAX_CALLS: u32 = 3;
@@ -42,14 +43,21 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     }
     let cfg = scene.graph(receive.literal)?;
     let from = receive.step(scene, &cfg)?;
+    let is_between = |step: StepId| cfg.reaches(from, step) && cfg.reaches(step, from);
+    let itself = group.ops.iter().find(|op| {
+        let bare = op.act == Act::Send && op.select.is_none() && op.same_body(receive);
+        bare && scene.is_of_receiver(op.channel)
+            && scene.is_of_receiver(receive.channel)
+            && op.step(scene, &cfg).is_some_and(is_between)
+    });
+    if let Some(send) = itself {
+        return Some(tell(groups, receive, send.node, send));
+    }
     scene.methods_in_turn(receive.literal).find_map(|(call, callee, base)| {
         let own = scene.local(base) == Some(receiver);
-        let step = cfg.step_of_expr(call).filter(|_| own)?;
-        if !cfg.reaches(from, step) || !cfg.reaches(step, from) {
-            return None;
-        }
+        cfg.step_of_expr(call).filter(|&step| own && is_between(step))?;
         let sent = sent_below(groups, group, scene, callee, MAX_CALLS)?;
-        Some(tell(groups, receive, call, sent))
+        Some(tell(groups, receive, Node::Expr(call), sent))
     })
 }
 
@@ -117,24 +125,27 @@ pub(super) fn sent_below<'g>(
     own.or_else(deeper)
 }
 
-fn tell(groups: &Groups<'_>, receive: &Op, call: ExprId, send: &Op) -> Finding {
+/// `at` is where the goroutine sends, or calls what does.
+fn tell(groups: &Groups<'_>, receive: &Op, at: Node, send: &Op) -> Finding {
     let (scene, sender) = (&groups.scenes[receive.scene], &groups.scenes[send.scene]);
     let name = sender.text(send.channel);
     let owner = match receive.literal {
         None => format!("`{}`", scene.name.name),
         Some(_) => "this goroutine".to_owned(),
     };
-    let message = format!(
-        "{owner} sends to itself here: `{}` sends on `{name}` (unbuffered), and nobody else receives \
-         from it",
-        sender.name.name
-    );
-    let span = first_line(scene, scene.span(Node::Expr(call)));
+    let how = match at == send.node {
+        true => format!("`{name}` is unbuffered"),
+        false => format!("`{}` sends on `{name}` (unbuffered)", sender.name.name),
+    };
+    let message = format!("{owner} sends to itself here: {how}, and nobody else receives from it");
+    let span = first_line(scene, scene.span(at));
     let mut finding = scene.cx.finding(span, "never returns", message);
     finding.confidence = confidence(scene);
     finding.labels.push(label(groups, receive, Role::Context, "the only receive"));
-    finding.labels.push(label(groups, send, Role::Stuck, "waits here"));
-    finding.defect = scene.cx.location(scene.span(Node::Expr(call)));
+    if at != send.node {
+        finding.labels.push(label(groups, send, Role::Stuck, "waits here"));
+    }
+    finding.defect = scene.cx.location(scene.span(at));
     finding.why = "the goroutine cannot receive while it waits in its own send, and so do all who send after it"
         .to_owned();
     finding.help =
