@@ -28,7 +28,7 @@ static COMPILED: LazyLock<Vec<(Program, Root)>> = LazyLock::new(|| {
         let program = program::compile(&[Source { id: FileId(0), file: &file }], &NothingKnown);
         let named = |&id: &_| program.func(id).symbol.as_str() == "main";
         let func = program.entries.iter().copied().find(named).expect("the text declares main");
-        (program, Root { func, closed: true, ends_process: false })
+        (program, Root { func, maker: None, closed: true, ends_process: false })
     };
     PROGRAMS.iter().map(compile).collect()
 });

@@ -53,6 +53,8 @@ use crate::program::code::{FuncId, Pc};
 pub struct Root {
     /// The function; its parameters may be anything.
     pub func: FuncId,
+    /// What makes the receiver of the function as its first result, before it is called.
+    pub maker: Option<FuncId>,
     /// Whether the package variables have their initial values, because nothing of the package
     /// has run before.
     pub closed: bool,
@@ -179,6 +181,8 @@ pub struct Exploration {
     /// The functions whose code was looked at: while it and all that is no function's stay the same,
     /// so does what comes of the root.
     pub looked_at: Box<[FuncId]>,
+    /// Whether something of which nothing is known was called while a lock was held.
+    pub asks_unknown: bool,
 }
 
 impl Exploration {
@@ -189,6 +193,7 @@ impl Exploration {
         self.states += other.states;
         self.steps += other.steps;
         self.bounds = other.bounds;
+        self.asks_unknown |= other.asks_unknown;
         let mut looked_at = self.looked_at.to_vec();
         looked_at.extend(other.looked_at);
         looked_at.sort_unstable();

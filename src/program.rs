@@ -32,7 +32,9 @@ use rustc_hash::FxHashMap;
 pub use package::{Environment, NothingKnown, Source};
 
 use crate::syntax::Symbol;
-use code::{External, ExternalId, Flow, Func, FuncId, Global, GlobalId, NameId, Operator, TextId};
+use code::{
+    External, ExternalId, Flow, Func, FuncId, Global, GlobalId, NameId, Op, Operator, TextId,
+};
 use library::LibType;
 use package::Package;
 use types::{NamedId, Type, TypeId, Types};
@@ -133,6 +135,32 @@ impl Program {
             let traits = self.func(id).traits;
             traits.waits && (traits.root || traits.synchronises && self.is_entry(id))
         })
+    }
+
+    /// The declared functions that make the receiver of a method themselves, as their first result; the first
+    /// few of them.
+    pub fn makers_of(&self, method: FuncId) -> Vec<FuncId> {
+        /// More are rather ways to make the same.
+        const MAKERS: usize = 2;
+        let made = |ty: TypeId| self.types.pointee(ty).and_then(|to| self.types.name_of(to));
+        let method = self.func(method);
+        let receiver = method.receiver.filter(|_| !method.value_receiver);
+        let Some(wanted) = receiver.and_then(|it| made(method.vars[it.0 as usize].ty)) else {
+            return Vec::new();
+        };
+        let makes = |id: &FuncId| {
+            let func = self.func(*id);
+            let makes = |op: &Op| match *op {
+                Op::MakeStruct { ty, .. } => self.types.name_of(ty) == Some(wanted),
+                _ => false,
+            };
+            func.parent.is_none()
+                && func.results.first().is_some_and(|&result| made(result) == Some(wanted))
+                && func.code.iter().any(makes)
+                && !self.is_entry(*id)
+                && !self.is_given_test(*id)
+        };
+        self.entries.iter().copied().filter(makes).take(MAKERS).collect()
     }
 
     /// Whether a function is given a test, or is a method of what embeds one: what goes wrong in it fails

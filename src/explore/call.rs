@@ -247,6 +247,7 @@ impl Machine<'_> {
         {
             return done;
         }
+        self.asks_unknown |= self.holds_any_lock(state);
         self.escape(state, call.callee);
         for &value in &call.args {
             self.escape(state, value);

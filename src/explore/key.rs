@@ -374,7 +374,9 @@ pub(super) fn liveness<'f>(
     frame: &Frame,
 ) -> impl Fn(usize) -> bool + use<'f> {
     let live = match frame.mode {
-        Mode::Run => program.flow(func).live.get(resumes_from(func, frame.pc) as usize),
+        Mode::Run | Mode::Await => {
+            program.flow(func).live.get(resumes_from(func, frame.pc) as usize)
+        }
         Mode::Leave => None,
     };
     move |slot: usize| {

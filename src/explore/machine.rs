@@ -47,6 +47,8 @@ pub(super) struct Machine<'p> {
     pub large: FxHashSet<i64>,
     /// Instructions run so far.
     pub steps: u64,
+    /// See [`Exploration::asks_unknown`](crate::explore::Exploration::asks_unknown).
+    pub asks_unknown: bool,
     nobody: Rc<Process>,
 }
 
@@ -60,6 +62,7 @@ impl<'p> Machine<'p> {
             known: vec![Cell::new(None); program.names.len()],
             large: FxHashSet::default(),
             steps: 0,
+            asks_unknown: false,
             nobody: Rc::new(Process {
                 id: crate::explore::process::GoroutineId(0),
                 started: Site::NONE,
@@ -180,7 +183,9 @@ impl<'p> Machine<'p> {
             });
             traits.synchronises || frame.deferred || finishes || ranges()
         };
+        let making = process.frames.first().is_some_and(|frame| frame.mode == Mode::Await);
         let keep = process.frames.iter().rposition(relevant).map_or(0, |at| at + 1);
+        let keep = if making { keep.max(2) } else { keep };
         if keep == 0 || keep == process.frames.len() {
             return Ok(false);
         }
@@ -319,7 +324,14 @@ impl<'p> Machine<'p> {
             }
             return Ok(());
         }
-        self.deliver(state, process, results, want);
+        let frame = process.frame();
+        match (frame.mode, self.program.func(frame.func).receiver) {
+            (Mode::Await, Some(receiver)) => {
+                frame.mode = Mode::Run;
+                frame.values[receiver.0 as usize] = results.first().copied().unwrap_or(Value::Nil);
+            }
+            _ => self.deliver(state, process, results, want),
+        }
         Ok(())
     }
 

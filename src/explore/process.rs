@@ -10,11 +10,13 @@ use crate::program::code::{FuncId, Pc, Want};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct GoroutineId(pub u32);
 
-/// Whether a frame runs its code, or its deferred calls on the way out.
+/// Whether a frame runs its code, or its deferred calls on the way out, or is still to get its receiver from
+/// what runs above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Mode {
     Run,
     Leave,
+    Await,
 }
 
 /// A call that was deferred.

@@ -13,7 +13,7 @@ use crate::explore::components;
 use crate::explore::key;
 use crate::explore::machine::{Machine, Stop};
 use crate::explore::object::Object;
-use crate::explore::process::{Decision, Frame, GoroutineId, Operation, Process};
+use crate::explore::process::{Decision, Frame, GoroutineId, Mode, Operation, Process};
 use crate::explore::reduce;
 use crate::explore::report;
 use crate::explore::state::State;
@@ -156,6 +156,7 @@ pub(super) fn run(program: &Program, root: Root, limits: &Limits) -> Exploration
     search.explore();
     search.out.states = search.nodes.len();
     search.out.steps = search.machine.steps;
+    search.out.asks_unknown = search.machine.asks_unknown;
     let funcs = looked_at.iter().zip(0..).filter(|(looked_at, _)| looked_at.get());
     search.out.looked_at = funcs.map(|(_, id)| FuncId(id)).collect();
     search.out
@@ -209,10 +210,21 @@ impl Search<'_> {
             let cell = if var.settled { state.add(cell, None) } else { state.add_external(cell) };
             frame.values[slot.0 as usize] = Value::Ref(cell);
         }
+        let mut frames = vec![frame];
+        if let Some(maker) = self.root.maker {
+            let func = self.machine.program.func(maker);
+            let mut making = self.machine.new_frame(maker, func.results.len() as u8);
+            for &slot in func.receiver.iter().chain(&func.params) {
+                let ty = func.vars[slot.0 as usize].ty;
+                making.values[slot.0 as usize] = self.machine.symbolic(&mut state, ty);
+            }
+            frames[0].mode = Mode::Await;
+            frames.push(making);
+        }
         state.processes.push(Rc::new(Process {
             id: GoroutineId(0),
             started: Site { func: self.root.func, pc: 0 },
-            frames: vec![Rc::new(frame)],
+            frames: frames.into_iter().map(Rc::new).collect(),
             pending: None,
             unwinding: None,
         }));

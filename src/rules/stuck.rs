@@ -88,6 +88,8 @@ pub struct Past {
 #[derive(Clone, Debug)]
 struct Quiet {
     limits: Limits,
+    /// What makes its receiver, if that was asked for.
+    makers: Vec<FuncId>,
     exploration: Arc<Exploration>,
 }
 
@@ -158,7 +160,7 @@ impl<'a> Explorer<'a> {
         // What is named as a test in a file that is none runs as a program does.
         let test = test || !closed && self.program.is_given_test(root);
         let ends_process = closed && self.program.func(root).symbol.as_str() == "main";
-        let start = Root { func: root, closed, ends_process };
+        let start = Root { func: root, maker: None, closed, ends_process };
         let limits = if test {
             let choices = if doubtful { Choices::Last } else { Choices::Never };
             Limits { choices, ..TEST }
@@ -230,7 +232,17 @@ impl<'a> Explorer<'a> {
                     exploration.follow(alone);
                 }
             }
-            Quiet { limits, exploration: Arc::new(exploration) }
+            let makers = match limits == OPEN && exploration.asks_unknown {
+                true => self.program.makers_of(start.func),
+                false => Vec::new(),
+            };
+            let tells = exploration.stuck.iter().any(told);
+            if !tells && !makers.is_empty() && self.takes_locks(&exploration) {
+                for &maker in &makers {
+                    self.follow_maker(&mut exploration, Root { maker: Some(maker), ..start });
+                }
+            }
+            Quiet { limits, makers, exploration: Arc::new(exploration) }
         });
         let exploration = Arc::clone(&quiet.exploration);
         if exploration.stuck.is_empty() {
@@ -238,6 +250,23 @@ impl<'a> Explorer<'a> {
             all.unwrap_or_else(|poisoned| poisoned.into_inner()).insert(start.func, quiet);
         }
         exploration
+    }
+
+    /// Adds what a method does to itself that is called for what a function has just made: there what its fields
+    /// hold is known.
+    fn follow_maker(&self, exploration: &mut Exploration, start: Root) {
+        let limits = Limits { calls: Calls::Alone, ..OPEN };
+        let mut alone = explore::explore(&self.program, start, &limits);
+        alone.stuck.retain_mut(|stuck| {
+            stuck.doubts.inexact = false;
+            let is_begun = stuck.goroutines.iter().all(|goroutine| {
+                let funcs = goroutine.calls.iter().map(|call| call.func);
+                funcs.chain([goroutine.at.func]).all(|func| Some(func) != start.maker)
+            });
+            is_begun && judge::is_own_lock(stuck) && judge::is_held_by_running(stuck)
+        });
+        alone.bounds = exploration.bounds;
+        exploration.follow(alone);
     }
 
     /// Whether the code that was looked at takes a lock.
@@ -254,6 +283,10 @@ impl<'a> Explorer<'a> {
     fn unchanged(&self, start: Root, limits: &Limits) -> Option<&Quiet> {
         let past = self.past.as_ref()?;
         let quiet = past.quiet.get(&start.func).filter(|quiet| quiet.limits == *limits)?;
+        let is_asked = quiet.exploration.asks_unknown;
+        if is_asked && quiet.makers != self.program.makers_of(start.func) {
+            return None;
+        }
         let is_same = |&func: &FuncId| past.program.runs_as(&self.program, func);
         quiet.exploration.looked_at.iter().all(is_same).then_some(quiet)
     }

@@ -23,7 +23,7 @@ fn report(text: &str, closed: bool) -> String {
         .find(|&id| program.func(id).symbol.as_str() == "f")
         .expect("the text declares f");
     let ends_process = false;
-    let root = Root { func, closed, ends_process };
+    let root = Root { func, maker: None, closed, ends_process };
     let exploration = explore::explore(&program, root, &Limits::default());
     assert!(exploration.steps < 2 * Limits::default().steps, "{}", exploration.steps);
     let waits = program.func(func).traits.waits;

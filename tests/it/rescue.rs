@@ -408,3 +408,46 @@ fn a_goroutine_that_sends_to_itself() {
     check(&source.replace("\tgo s.loop()\n", "\tgo s.loop()\n\tgo s.loop()\n"), &[]);
     check(&source.replace("\t\t\ts.c <- v - 1\n", "\t\t\tgo s.Do(v - 1)\n"), &[]);
 }
+
+#[test]
+fn a_method_that_comes_back_to_itself_by_what_its_maker_has_kept() {
+    let source = "package m\n\nimport \"sync\"\n\ntype S struct {\n\tmu     sync.Mutex\n\tnotify func()\n\tn      int\n}\n\n\
+                  func New() *S {\n\ts := &S{}\n\ts.notify = func() {\n\t\ts.mu.Lock()\n\t\ts.n++\n\t\ts.mu.Unlock()\n\t}\n\
+                  \treturn s\n}\n\n\
+                  func (s *S) Run() {\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\ts.notify()\n}\n";
+    let told = ["m.go:24 double-lock high"];
+    check(source, &told);
+    check(&source.replace("\tdefer s.mu.Unlock()\n", "\ts.mu.Unlock()\n"), &[]);
+    // It is the lock of another.
+    check(&source.replace("s.notify = func() {\n", "s.notify = func() {\n\t\ts := &S{}\n"), &[]);
+    let part = source
+        .replace("\tnotify func()\n", "\tpart   part\n")
+        .replace(
+            "\ts.notify = func() {\n\t\ts.mu.Lock()\n\t\ts.n++\n\t\ts.mu.Unlock()\n\t}\n",
+            "\ts.part = &own{s}\n",
+        )
+        .replace("\ts.notify()\n", "\ts.part.tell()\n")
+        + "\ntype part interface{ tell() }\n\ntype own struct{ s *S }\n\n\
+           func (o *own) tell() {\n\to.s.mu.Lock()\n\to.s.n++\n\to.s.mu.Unlock()\n}\n";
+    check(&part, &["m.go:20 double-lock high"]);
+    check(&part.replace("\to.s.mu.Lock()\n\to.s.n++\n\to.s.mu.Unlock()\n", "\to.s.n++\n"), &[]);
+}
+
+#[test]
+fn two_orders_of_a_part_that_is_found_or_made() {
+    let source = "package m\n\nimport \"sync\"\n\ntype all struct {\n\tmu    sync.Mutex\n\tparts map[string]*part\n}\n\n\
+                  type part struct {\n\tmu   sync.Mutex\n\tn    int\n\tmain *all\n\tkey  string\n}\n\n\
+                  func (a *all) Get(key string) *part {\n\ta.mu.Lock()\n\tdefer a.mu.Unlock()\n\tp, ok := a.parts[key]\n\
+                  \tif !ok {\n\t\tp = &part{main: a, key: key}\n\t\ta.parts[key] = p\n\t}\n\
+                  \tp.mu.Lock()\n\tp.n++\n\tp.mu.Unlock()\n\treturn p\n}\n\n\
+                  func (p *part) Release() {\n\tp.mu.Lock()\n\tdefer p.mu.Unlock()\n\tp.n--\n\tif p.n == 0 {\n\
+                  \t\tp.main.mu.Lock()\n\t\tdefer p.main.mu.Unlock()\n\t\tdelete(p.main.parts, p.key)\n\t}\n}\n";
+    check(source, &["m.go:25 lock-order medium"]);
+    let before = "\ta.mu.Lock()\n\tdefer a.mu.Unlock()\n\tp, ok";
+    let given_back = source
+        .replace(before, "\ta.mu.Lock()\n\tp, ok")
+        .replace("\tp.mu.Lock()\n\tp.n++\n", "\ta.mu.Unlock()\n\tp.mu.Lock()\n\tp.n++\n");
+    check(&given_back, &[]);
+    // Nobody else finds it there.
+    check(&source.replace("\tp, ok := a.parts[key]\n", "\tp, ok := &part{}, false\n"), &[]);
+}

@@ -6,6 +6,7 @@
 //! what keeps it. And nothing keeps them apart: no third lock is held by both, or by those who call them.
 
 mod below;
+mod callback;
 mod instances;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,13 +18,13 @@ use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{
     Locking, Locks, Object, Taken, embeds_lock, fields, held_at, tells_of_locks,
 };
-use crate::rules::evidence::parent::Parents;
+use crate::rules::evidence::parent::{Parents, only_found};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::{Read, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
-use below::{Below, Known, literals_run};
+use below::{Below, Known};
 
 /// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -31,7 +32,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let Locking { mut scenes, locks } = Locking::of(package);
-    let others = below::callers_of_runners(package, &scenes);
+    let others = callback::callers_of_runners(package, &scenes);
     scenes.extend(others.into_iter().filter_map(|func| Scene::of(package, func)));
     scenes.sort_by_key(|scene| scene.cx.func.index);
     let parents = Parents::new(package);
@@ -165,8 +166,6 @@ fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
         }
         let around = held(literal, call);
         let firsts: Vec<Lock> = around.iter().filter_map(|taken| reached(*taken)).collect();
-        let called = cx.scene_of(callee);
-        let literals = called.map_or_else(Vec::new, |called| literals_run(scene, call, called));
         if !firsts.is_empty() {
             for (second, below) in below::of_call(cx, scene, &read, callee, call) {
                 for first in firsts.iter().filter(|first| first.object != second.object) {
@@ -177,17 +176,20 @@ fn orders(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Vec<Order> {
                 }
             }
         }
-        for inner in literals {
+        let Some(called) = cx.scene_of(callee) else { continue };
+        for run in callback::runs(scene, &read, call, called) {
             let mut firsts = firsts.clone();
-            firsts.extend(below::around_literal(cx, scene, &read, callee, (call, inner)));
-            let inside = own.iter().filter(|taken| taken.literal == Some(inner));
+            firsts.extend(callback::held_around(cx, scene, &read, called, (call, &run)));
+            let is_run =
+                |literal: Option<ExprId>| literal.is_some_and(|it| run.literals.contains(&it));
+            let inside = own.iter().filter(|taken| is_run(taken.literal));
             for (taken, second) in inside.filter_map(|taken| Some((taken, reached(*taken)?))) {
                 for first in firsts.iter().filter(|first| first.object != second.object) {
                     let through = vec![callee];
                     found.push(Order { through, ..order(&around, first, &second, taken.call) });
                 }
             }
-            for &(other, _, call) in calls.iter().filter(|(_, it, _)| *it == Some(inner)) {
+            for &(other, _, call) in calls.iter().filter(|(_, literal, _)| is_run(*literal)) {
                 if scene.is_deferred(call) || other == func {
                     continue;
                 }
@@ -269,7 +271,7 @@ fn named(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, path: String) -> (L
 /// variables from there at most.
 fn is_given(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
-    let Some(only) = read.function.only_definition_of(local) else { return false };
+    let Some(only) = only_found(scene, &read.function, local) else { return false };
     if only.source == Source::Given {
         return true;
     }

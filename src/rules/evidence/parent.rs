@@ -12,7 +12,7 @@ use crate::rules::bound::made_by;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
-use crate::summary::{Function, Source};
+use crate::summary::{Definition, Function, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// How many variables lie at most between a part and the field that it was taken out of.
@@ -187,12 +187,28 @@ fn given_to_part(
     }
 }
 
+/// The only definition of a variable, those left out that make something new where nothing was found.
+pub(super) fn only_found<'f>(
+    scene: &Scene<'_>,
+    function: &'f Function<'_>,
+    variable: LocalId,
+) -> Option<&'f Definition> {
+    let mut found = function.definitions_of(variable).filter(|it| !is_new(scene, it));
+    let first = found.next();
+    first.filter(|_| found.next().is_none()).or_else(|| function.only_definition_of(variable))
+}
+
 /// Whether an expression is a variable that the function defines as something new.
 fn is_made(scene: &Scene<'_>, expr: ExprId) -> bool {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
     let Some(variable) = scene.local(expr) else { return false };
     let definition = read.function.only_definition_of(variable);
-    let Some(Source::Expr(value)) = definition.map(|only| only.source) else { return false };
+    definition.is_some_and(|only| is_new(scene, only))
+}
+
+/// Whether what a variable is given is made there.
+fn is_new(scene: &Scene<'_>, definition: &Definition) -> bool {
+    let Source::Expr(value) = definition.source else { return false };
     let made = made_by(scene.file, value);
     match scene.file.expr(made).kind {
         ExprKind::CompositeLit { .. } => true,
@@ -228,6 +244,6 @@ fn taken_out_of(
         };
     }
     let variables = variables.checked_sub(1)?;
-    let from = function.taken_from(function.only_definition_of(scene.local(at)?)?)?;
+    let from = function.taken_from(only_found(scene, function, scene.local(at)?)?)?;
     taken_out_of(scene, function, from, variables)
 }

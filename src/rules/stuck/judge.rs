@@ -100,6 +100,18 @@ pub(super) fn is_own_lock(stuck: &Stuck) -> bool {
     judge(stuck).is_some_and(|verdict| verdict.fault == Fault::OwnLock)
 }
 
+/// Whether that lock was taken by a function that still runs, and not by one that has returned with it.
+pub(super) fn is_held_by_running(stuck: &Stuck) -> bool {
+    let Some(verdict) = judge(stuck) else { return false };
+    let goroutine = &stuck.goroutines[verdict.centre];
+    let Some(ResourceKind::Lock { held }) = goroutine.resources.first().map(|lock| &lock.kind)
+    else {
+        return false;
+    };
+    let runs = |func| func == goroutine.at.func || goroutine.calls.iter().any(|it| it.func == func);
+    held.iter().any(|held| held.goroutine == goroutine.number && runs(held.at.func))
+}
+
 /// Whether the goroutine that stops the process has communicated with unknown code before.
 fn is_fed(stuck: &Stuck) -> bool {
     let Some(acting) = stuck.goroutines.first() else { return false };

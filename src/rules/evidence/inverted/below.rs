@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Cx, Lock, holder, named, owner_of};
-use crate::index::{FuncId, LocalId, LocalKind, Type};
-use crate::rules::PackageCx;
+use super::{Cx, Lock, callback, holder, named, owner_of};
+use crate::index::{FuncId, LocalId, LocalKind};
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::locks::{Object, Taken, fields, held_at};
+use crate::rules::evidence::locks::{Object, Taken, fields};
 use crate::rules::evidence::own_end::is_unconditional;
 use crate::rules::scene::Scene;
 use crate::summary::Read;
-use crate::syntax::{ExprId, ExprKind, Node};
+use crate::syntax::{ExprId, Node};
 
 /// How many calls lie at most between a function and a lock that it takes.
 const MAX_CALLS: u32 = 2;
@@ -75,15 +74,18 @@ pub(super) fn of_call(
 ) -> Vec<(Lock, Below)> {
     let all = of(cx, callee, MAX_CALLS);
     all.iter()
-        .filter_map(|below| {
-            let given = below.from.given(scene, call)?;
-            Some((as_lock(scene, read, below, given)?, below.clone()))
-        })
+        .filter_map(|below| Some((as_lock(scene, read, below, call)?, below.clone())))
         .collect()
 }
 
-/// A lock as a caller reaches it that gives this for what the function has it from.
-fn as_lock(scene: &Scene<'_>, read: &Read<'_>, below: &Below, given: ExprId) -> Option<Lock> {
+/// A lock as a caller reaches it by a call of the function that takes it.
+pub(super) fn as_lock(
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    below: &Below,
+    call: ExprId,
+) -> Option<Lock> {
+    let given = below.from.given(scene, call)?;
     let owner = owner_of(scene, read, given)?;
     let path = owner.path.clone() + &below.path;
     Some(Lock {
@@ -93,84 +95,6 @@ fn as_lock(scene: &Scene<'_>, read: &Read<'_>, below: &Below, given: ExprId) -> 
         base: given,
         name: scene.text(given) + &below.suffix,
     })
-}
-
-/// The locks that a function holds when it calls one of its parameters in turn, as a caller reaches them that
-/// gives a literal for it.
-pub(super) fn around_literal(
-    cx: &Cx<'_, '_>,
-    scene: &Scene<'_>,
-    read: &Read<'_>,
-    callee: FuncId,
-    (call, literal): (ExprId, ExprId),
-) -> Vec<Lock> {
-    let Some(called) = cx.scene_of(callee) else { return Vec::new() };
-    let Some(place) = place_of(scene, call, literal) else { return Vec::new() };
-    let Some(cfg) = called.graph(None) else { return Vec::new() };
-    let mut held = Vec::new();
-    for at in runs_of(called, place).filter_map(|run| cfg.step_of_expr(run)) {
-        for taken in held_at(called, cx.locks, None, &cfg, at) {
-            let own = own(called, taken).and_then(|below| {
-                let given = below.from.given(scene, call)?;
-                as_lock(scene, read, &below, given)
-            });
-            held.extend(own);
-        }
-    }
-    held
-}
-
-/// The place of an argument.
-fn place_of(scene: &Scene<'_>, call: ExprId, argument: ExprId) -> Option<u32> {
-    let mut args = scene.args(call).iter();
-    args.position(|&arg| scene.file.unparen(arg) == argument).map(|place| place as u32)
-}
-
-/// Where a function calls one of its parameters in turn.
-fn runs_of<'s>(scene: &'s Scene<'_>, place: u32) -> impl Iterator<Item = ExprId> + 's {
-    scene.nodes.iter().filter_map(move |&node| {
-        let Node::Expr(call) = node else { return None };
-        let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return None };
-        let local = scene.local(callee)?;
-        let is_it = scene.info.local(local).kind == LocalKind::Param(place);
-        (is_it && scene.runs_in_turn(None, call)).then_some(call)
-    })
-}
-
-/// The functions that call those which run one of their parameters with a lock held, and are not among them.
-pub(super) fn callers_of_runners(package: &PackageCx<'_>, scenes: &[Scene<'_>]) -> Vec<FuncId> {
-    let runs = |scene: &&Scene<'_>| {
-        let params = scene.info.locals().iter().filter_map(|local| match local.kind {
-            LocalKind::Param(place) if matches!(local.ty, Type::Func(_)) => Some(place),
-            _ => None,
-        });
-        params.into_iter().any(|place| runs_of(scene, place).next().is_some())
-    };
-    let runners: Vec<FuncId> = scenes.iter().filter(runs).map(|scene| scene.cx.func).collect();
-    if runners.is_empty() {
-        return Vec::new();
-    }
-    let uses = package.uses();
-    let callers = runners.iter().flat_map(|runner| uses.calls.get(runner).into_iter().flatten());
-    let others = callers.map(|&(func, _)| func).filter(|func| {
-        func.package == package.package && scenes.iter().all(|scene| scene.cx.func != *func)
-    });
-    let mut others: Vec<FuncId> = others.collect();
-    others.sort_unstable_by_key(|func| func.index);
-    others.dedup();
-    others
-}
-
-/// The literals that a call gives to a function of the package that runs them in turn.
-pub(super) fn literals_run(scene: &Scene<'_>, call: ExprId, called: &Scene<'_>) -> Vec<ExprId> {
-    let args = scene.args(call).iter().map(|&arg| scene.file.unparen(arg));
-    let literals = args.filter(|&arg| matches!(scene.file.expr(arg).kind, ExprKind::FuncLit(_)));
-    literals
-        .filter(|&literal| {
-            let place = place_of(scene, call, literal);
-            place.is_some_and(|place| runs_of(called, place).next().is_some())
-        })
-        .collect()
 }
 
 /// The locks that a function takes for its callers, through so many calls at most.
@@ -201,8 +125,9 @@ fn read(cx: &Cx<'_, '_>, func: FuncId, depth: u32) -> Vec<Below> {
             continue;
         }
         if let Some(called) = cx.scene_of(callee) {
-            for literal in literals_run(&scene, call, called) {
-                let inside = taken.iter().filter(|taken| taken.literal == Some(literal));
+            let runs = callback::runs(&scene, &read, call, called);
+            for literal in runs.iter().flat_map(|run| &run.literals) {
+                let inside = taken.iter().filter(|taken| taken.literal == Some(*literal));
                 found.extend(inside.filter_map(|taken| own(&scene, *taken)));
             }
         }
@@ -219,7 +144,7 @@ fn read(cx: &Cx<'_, '_>, func: FuncId, depth: u32) -> Vec<Below> {
 }
 
 /// A lock that a function takes itself, if it was given what it reaches it through.
-fn own(scene: &Scene<'_>, taken: Taken) -> Option<Below> {
+pub(super) fn own(scene: &Scene<'_>, taken: Taken) -> Option<Below> {
     let (lock, _) = scene.method_call(taken.call)?;
     let (object, holder) = holder(scene, taken, lock)?;
     let from = From::of(scene, root_variable(scene, holder)??)?;
