@@ -35,7 +35,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// The condition variable that a call of `Wait` waits for.
-fn awaited(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
+pub(super) fn awaited(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
     let Node::Expr(call) = node else { return None };
     let (base, name) = scene.method_call(call)?;
     let is_cond = scene.info.type_of(base).strip_pointer().is_named("sync", "Cond");
@@ -68,7 +68,7 @@ fn is_only_awaited(package: &PackageCx<'_>, field: &Selection, location: Locatio
 }
 
 /// Whether a condition variable is made by `sync.NewCond`.
-fn is_made(scene: &Scene<'_>, value: ExprId) -> bool {
+pub(super) fn is_made(scene: &Scene<'_>, value: ExprId) -> bool {
     let callee = scene.info.callee(scene.file.unparen(value));
     callee
         .qualified(scene.cx.index())
@@ -76,7 +76,7 @@ fn is_made(scene: &Scene<'_>, value: ExprId) -> bool {
 }
 
 /// Whether a condition variable is waited for, its lock used, or it is made where it is named.
-fn is_harmless(scene: &Scene<'_>, cond: ExprId) -> bool {
+pub(super) fn is_harmless(scene: &Scene<'_>, cond: ExprId) -> bool {
     match scene.parent(Node::Expr(cond)) {
         Some(Node::Expr(around)) => match scene.file.expr(around).kind {
             ExprKind::Selector { name, .. } => matches!(name.name.as_str(), "L" | "Wait"),
