@@ -6,35 +6,37 @@
 //! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
 //! that it calls; or the only receiver does when it learns that it is to leave, or each receiver when it has
 //! left its loop for reasons of its own (`departing`). Or a server serves under the lock that all who end it take
-//! before (`served`). Who calls may do so through an
+//! before (`served`); or who waits for a caller from outside has the lock that the method takes which ends
+//! the object (`closers`). Who calls may do so through an
 //! interface of the package. Room of a constant size counts as taken where several may call the function that
 //! sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for each
 //! element of `x` suffices.
 
 mod arms;
+mod carried;
+mod closers;
 mod departing;
+mod room;
 mod served;
-
-use rustc_hash::FxHashSet;
 
 use crate::catalog::{Base, Blocking, Callback, Called, Place, Wait};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
-use crate::index::{Builtin, Callee, Def, FuncId};
-use crate::rules::endable::asks_err;
+use crate::index::{Callee, Def, FuncId};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, tells_of_channels};
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::locks::{
     Locking, Locks, MAX_CALLS, Object, Taken, gives_back, held_at, locked, may_give_back, object,
     taken, tells_of_locks,
 };
+use crate::rules::evidence::under_lock::room::{has_room_for_all, may_fill};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
 use crate::summary::{self, facts};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// Reports the waits under a lock.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -49,6 +51,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     for group in groups.all() {
         check_group(&groups, group, &scenes, &locks, findings);
     }
+    closers::check(&groups, &locks, findings);
     check_counters(package, &scenes, &locks, findings);
     served::check(package, &scenes, &locks, findings);
 }
@@ -138,9 +141,16 @@ fn check_group<'a>(
             if apart && wait.act == Act::Send && !unbuffered {
                 continue;
             }
+            // A reader that comes while a writer waits has to wait, too.
+            let written = held.lock.reads.then(|| written_at(groups, locks, &held.lock)).flatten();
+            let lock = Taken { reads: held.lock.reads && written.is_none(), ..held.lock };
             let needs = |op: &&Op| match wait.act {
-                Act::Send => needs_between(groups, op, locks, &held.lock)
-                    .or_else(|| receives_under(groups, op, locks, &held.lock)),
+                Act::Send => needs_between(groups, op, locks, &lock)
+                    .or_else(|| receives_under(groups, op, locks, &lock))
+                    .or_else(|| {
+                        let own = held.caller.is_none();
+                        own.then(|| carried::needs(groups, wait, op, locks, &lock)).flatten()
+                    }),
                 _ => needs_before(groups, op, locks, &held.lock),
             };
             let all_need = || others.iter().map(needs).collect::<Option<Vec<Location>>>();
@@ -191,6 +201,10 @@ fn check_group<'a>(
                 role: Role::Context,
                 message: "both stay until this ends all".to_owned(),
             }));
+            if let Some(location) = written.filter(|_| when == BEFORE) {
+                let message = "a reader waits behind who waits here to write".to_owned();
+                finding.labels.push(Label { location, role: Role::Context, message });
+            }
             if let Some((place, call)) = held.caller {
                 let caller = &scenes[place];
                 let location =
@@ -306,51 +320,15 @@ fn is_cancel(scene: &Scene<'_>, call: ExprId) -> bool {
         && scene.info.type_of(callee).is_named("context", "CancelFunc")
 }
 
-/// Whether a send fills room that the function itself has just made for it, in a variable that it alone has: it is the
-/// only one, and is made once for each element of what the room was counted by.
-fn has_room_for_all(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
-    let scene = &groups.scenes[send.scene];
-    let Some(make) = group.ops.iter().find(|op| {
-        let targets = scene.parent(op.node).and_then(|around| scene.assignment(around));
-        matches!(op.act, Act::Make(_))
-            && op.same_body(send)
-            && scene.local(send.channel).is_some()
-            && targets.is_some_and(|(targets, _)| targets.contains(&scene.local(send.channel)))
-    }) else {
-        return false;
-    };
-    let Node::Expr(made) = make.node else { return false };
-    let [_, room] = scene.args(made) else { return false };
-    let counted = match scene.info.callee(scene.file.unparen(*room)) {
-        Callee::Builtin(Builtin::Len) => scene.args(scene.file.unparen(*room)).first().copied(),
-        _ => None,
-    };
-    let Some(counted) = counted.map(|counted| scene.text(counted)) else { return false };
-    let Some(cfg) = scene.graph(send.literal) else { return false };
-    let (Some(from), Some(at)) = (scene.step_of(&cfg, make.node), scene.step_of(&cfg, send.node))
-    else {
-        return false;
-    };
-    let loops = |node: Node| {
-        let loops = scene.around(node).filter_map(|node| match node {
-            Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
-                StmtKind::For { .. } => Some((stmt, None)),
-                StmtKind::Range { subject, .. } => Some((stmt, Some(subject))),
-                _ => None,
-            },
-            _ => None,
-        });
-        loops.collect::<Vec<_>>()
-    };
-    let (around, outside) = (loops(send.node), loops(make.node));
-    let others = group.ops.iter().filter(|op| op.act == Act::Send && op.same_body(send)).count();
-    let once = match around[..] {
-        [(_, Some(subject)), ref rest @ ..] => {
-            scene.text(subject) == counted && *rest == outside[..]
-        }
-        _ => false,
-    };
-    once && others == 1 && cfg.dominates(from, at)
+/// Where a method takes a lock to write that is held to read.
+fn written_at(groups: &Groups<'_>, locks: &Locks, lock: &Taken) -> Option<Location> {
+    let scene = groups.scenes.first()?;
+    let index = scene.cx.index();
+    let methods = index.package(scene.cx.package.package).funcs.iter();
+    let methods = methods.filter(|func| func.receiver.is_some());
+    let taken = methods.filter_map(|func| locks.taken.get(&func.id)).flatten();
+    let mut writes = taken.filter(|taken| taken.object == lock.object && !taken.reads);
+    writes.next().map(|taken| taken.location)
 }
 
 /// Whether a lock and a channel are fields of the same value, as the code writes them.
@@ -364,73 +342,6 @@ fn is_owner(scene: &Scene<'_>, value: ExprId, lock: &Taken) -> bool {
     let holder = scene.selector(locked).map_or(locked, |(base, _)| base);
     let value = scene.text(value);
     value == scene.text(holder) || value == scene.text(locked)
-}
-
-/// Whether the function of a send may be called by several, as often as it takes to fill room of a constant size,
-/// and asks for nothing above the send that may keep account of how much is taken: a field that it or a receiver writes,
-/// the channel itself, or what a call says.
-fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> bool {
-    let scene = &groups.scenes[send.scene];
-    let receiver = scene.receiver();
-    let is_part =
-        scene.selector(send.channel).is_some_and(|(base, _)| scene.local(base) == receiver);
-    let calls = || scene.cx.package.uses().calls.get(&scene.cx.func).map_or(0, Vec::len);
-    // A single caller may well keep pace with the receiver.
-    let by_many = || scene.name.name.is_exported() || calls() > 1;
-    if receiver.is_none() || !is_part || !by_many() {
-        return false;
-    }
-    let end = scene.span(send.node).start;
-    let asked = scene.nodes.iter().filter_map(|&node| match node {
-        Node::Stmt(stmt) if scene.span(node).start < end => match scene.file.stmt(stmt).kind {
-            StmtKind::If { cond, .. } => Some(cond),
-            StmtKind::For { cond, .. } => cond,
-            StmtKind::Switch { tag, .. } => tag,
-            _ => None,
-        },
-        _ => None,
-    });
-    let mut fields: FxHashSet<Symbol> = FxHashSet::default();
-    for asked in asked {
-        for node in scene.file.descendants(Node::Expr(asked)) {
-            let Node::Expr(expr) = node else { continue };
-            match scene.file.expr(expr).kind {
-                // Whether all is over says nothing of the room.
-                ExprKind::Call { .. } if asks_err(scene.file, &scene.info, expr) => {}
-                // How much is taken is asked of the channel itself.
-                ExprKind::Call { .. } => return false,
-                ExprKind::Selector { name, .. } => {
-                    fields.insert(name.name);
-                }
-                _ => {}
-            }
-        }
-    }
-    if scene.selector(send.channel).is_none_or(|(_, channel)| fields.contains(&channel.name)) {
-        return false;
-    }
-    let scenes = receivers.iter().chain([&send]).map(|op| &groups.scenes[op.scene]);
-    !scenes.into_iter().any(|scene| writes(scene, &fields))
-}
-
-/// Whether a function writes to one of these fields, or to what one holds.
-fn writes(scene: &Scene<'_>, fields: &FxHashSet<Symbol>) -> bool {
-    let of = |target: ExprId| {
-        scene.file.descendants(Node::Expr(target)).any(|node| match node {
-            Node::Expr(expr) => {
-                scene.selector(expr).is_some_and(|(_, name)| fields.contains(&name.name))
-            }
-            _ => false,
-        })
-    };
-    scene.nodes.iter().any(|&node| match node {
-        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
-            StmtKind::Assign { left, .. } => left.iter().any(|&target| of(target)),
-            StmtKind::IncDec { operand, .. } => of(*operand),
-            _ => false,
-        },
-        _ => false,
-    })
 }
 
 /// Where a receiver has taken the lock, and has it still when it receives.

@@ -1,0 +1,250 @@
+//! Methods that end an object and need the lock of what they are to end, and consumers that need the lock of who
+//! waits for room: pairs that differ in little.
+
+use crate::cli::tells_of_file as check;
+
+/// A listener: its dialer waits for who accepts, and has the lock that `Close` takes.
+const LISTENER: &str = "package m
+
+import \"sync\"
+
+type L struct {
+\tmu     sync.Mutex
+\tc      chan int
+\tdone   chan struct{}
+\tclosed bool
+}
+
+func New() *L {
+\treturn &L{c: make(chan int), done: make(chan struct{})}
+}
+
+func (l *L) Accept() (int, bool) {
+\tv, ok := <-l.c
+\treturn v, ok
+}
+
+func (l *L) Dial(v int) {
+\tl.mu.Lock()
+\tdefer l.mu.Unlock()
+\tif !l.closed {
+\t\tl.c <- v
+\t}
+}
+
+func (l *L) Close() {
+\tl.mu.Lock()
+\tdefer l.mu.Unlock()
+\tif !l.closed {
+\t\tclose(l.c)
+\t\tl.closed = true
+\t}
+}
+";
+
+#[test]
+fn a_close_that_needs_the_lock_of_who_waits_to_be_accepted() {
+    let told = ["m.go:25 lock-held-while-blocked medium"];
+    check(LISTENER, &told);
+    // In the function of a `sync.Once`, too.
+    let once = LISTENER
+        .replace(
+            "func (l *L) Close() {\n",
+            "func (l *L) Close() {\n\tvar once sync.Once\n\tonce.Do(l.end)\n}\n\nfunc (l *L) end() {\n",
+        )
+        .replace("l.end)", "func() {\n\t\tl.mu.Lock()\n\t\tclose(l.c)\n\t\tl.mu.Unlock()\n\t})");
+    check(&once, &told);
+    // Room is taken in the end.
+    check(&LISTENER.replace("make(chan int)", "make(chan int, 8)"), &told);
+}
+
+#[test]
+fn a_dialer_that_somebody_ends() {
+    // A goroutine that is always there.
+    let served = LISTENER.replace(
+        "\treturn &L{c: make(chan int), done: make(chan struct{})}\n",
+        "\tl := &L{c: make(chan int), done: make(chan struct{})}\n\tgo l.serve()\n\treturn l\n",
+    );
+    let serve = "\nfunc (l *L) serve() {\n\tfor v := range l.c {\n\t\tprintln(v)\n\t}\n}\n";
+    check(&format!("{served}{serve}"), &[]);
+    // One that calls the method.
+    let loops = "\nfunc (l *L) serve() {\n\tfor {\n\t\tif _, ok := l.Accept(); !ok {\n\t\t\treturn\n\
+                 \t\t}\n\t}\n}\n";
+    check(&format!("{served}{loops}"), &[]);
+    // Another arm that `Close` makes ready before it takes the lock.
+    let arm = LISTENER
+        .replace("\t\tl.c <- v\n", "\t\tselect {\n\t\tcase l.c <- v:\n\t\tcase <-l.done:\n\t\t}\n")
+        .replace("func (l *L) Close() {\n", "func (l *L) Close() {\n\tclose(l.done)\n");
+    check(&arm, &[]);
+    // Who ends it does not need the lock.
+    let free = LISTENER.replace(
+        "func (l *L) Close() {\n\tl.mu.Lock()\n\tdefer l.mu.Unlock()\n",
+        "func (l *L) Close() {\n",
+    );
+    check(&free, &[]);
+    // Who ends it receives before.
+    let drains = LISTENER.replace(
+        "func (l *L) Close() {\n",
+        "func (l *L) Close() {\n\tgo func() {\n\t\tfor range l.c {\n\t\t}\n\t}()\n",
+    );
+    check(&drains, &[]);
+    // The lock is given back first.
+    let early = LISTENER.replace(
+        "\tdefer l.mu.Unlock()\n\tif !l.closed {\n\t\tl.c <- v\n\t}\n",
+        "\tgone := l.closed\n\tl.mu.Unlock()\n\tif !gone {\n\t\tl.c <- v\n\t}\n",
+    );
+    check(&early, &[]);
+}
+
+/// A listener whose dialer waits until it has been accepted.
+const ANSWERED: &str = "package m
+
+import \"sync\"
+
+type request struct {
+\taccepted chan struct{}
+}
+
+type L struct {
+\tmu     sync.Mutex
+\tc      chan request
+\tclosed bool
+}
+
+func New() *L {
+\treturn &L{c: make(chan request, 8)}
+}
+
+func (l *L) Accept() bool {
+\tr, ok := <-l.c
+\tif !ok {
+\t\treturn false
+\t}
+\tclose(r.accepted)
+\treturn true
+}
+
+func (l *L) Dial() {
+\tl.mu.Lock()
+\taccepted := make(chan struct{})
+\tif !l.closed {
+\t\tl.c <- request{accepted: accepted}
+\t\t<-accepted
+\t}
+\tl.mu.Unlock()
+}
+
+func (l *L) Close() {
+\tl.mu.Lock()
+\tif !l.closed {
+\t\tclose(l.c)
+\t\tl.closed = true
+\t}
+\tl.mu.Unlock()
+}
+";
+
+#[test]
+fn a_close_that_needs_the_lock_of_who_waits_for_the_answer() {
+    check(ANSWERED, &["m.go:33 lock-held-while-blocked medium"]);
+    // It answers its own.
+    let own = ANSWERED.replace("\t\t<-accepted\n", "\t\tl.Accept()\n\t\t<-accepted\n");
+    check(&own, &[]);
+}
+
+/// A queue that is filled by readers of a lock; what its consumer runs reads, too.
+const QUEUE: &str = "package m
+
+import \"sync\"
+
+type event struct {
+\tv   int
+\trun func()
+}
+
+type I struct {
+\tsync.RWMutex
+\tall map[int]func()
+\tq   chan *event
+}
+
+func New() *I {
+\ti := &I{all: map[int]func(){}, q: make(chan *event, 1)}
+\tgo i.loop()
+\treturn i
+}
+
+func (i *I) loop() {
+\tfor e := range i.q {
+\t\te.run()
+\t}
+}
+
+func (i *I) each() {
+\ti.RLock()
+\tdefer i.RUnlock()
+\tfor _, f := range i.all {
+\t\tf()
+\t}
+}
+
+func (i *I) put(v int, run func()) {
+\ti.RLock()
+\tdefer i.RUnlock()
+\tif i.q != nil {
+\t\ti.q <- &event{v: v, run: run}
+\t}
+}
+
+func (i *I) Add(v int) {
+\ti.put(v, func() { i.each() })
+}
+
+func (i *I) Update(v int) {
+\ti.put(v, func() { i.each() })
+}
+
+func (i *I) Remove(v int) {
+\ti.Lock()
+\tdelete(i.all, v)
+\ti.Unlock()
+}
+";
+
+#[test]
+fn a_consumer_that_runs_what_takes_the_lock_of_who_fills_its_queue() {
+    let told = ["m.go:40 lock-held-while-blocked medium"];
+    check(QUEUE, &told);
+    // Without a name for the field, and of several queues.
+    check(&QUEUE.replace("&event{v: v, run: run}", "&event{v, run}"), &told);
+    let several = QUEUE
+        .replace("q   chan", "q   []chan")
+        .replace("q: make(chan *event, 1)", "q: make([]chan *event, 1)")
+        .replace("go i.loop()", "i.q[0] = make(chan *event, 1)\n\tgo i.loop(i.q[0])")
+        .replace("loop() {", "loop(q chan *event) {")
+        .replace("range i.q", "range q")
+        .replace("if i.q !=", "if i.q[0] !=")
+        .replace("\ti.q <-", "\ti.q[0] <-");
+    check(&several, &["m.go:41 lock-held-while-blocked medium"]);
+    // Readers alone do not wait for each other.
+    let read = QUEUE.replace("\ti.Lock()\n\tdelete(i.all, v)\n\ti.Unlock()\n", "\tprintln(v)\n");
+    check(&read, &[]);
+    // What is run takes no lock, or that of another.
+    check(&QUEUE.replace("{ i.each() }", "{ println(v) }"), &[]);
+    check(&QUEUE.replace("{ i.each() }", "{ New().each() }"), &[]);
+    // The lock is given back first, or the consumer starts what it runs.
+    let early = QUEUE.replace(
+        "\tdefer i.RUnlock()\n\tif i.q != nil {\n\t\ti.q <-",
+        "\tq := i.q\n\ti.RUnlock()\n\tif q != nil {\n\t\tq <-",
+    );
+    check(&early, &[]);
+    check(&QUEUE.replace("\t\te.run()", "\t\tgo e.run()"), &[]);
+}
+
+#[test]
+fn a_consumer_that_reads_while_who_fills_its_queue_has_the_lock_to_read() {
+    let source = QUEUE.replace("\t\te.run()\n", "\t\ti.each()\n\t\tprintln(e.v)\n");
+    check(&source, &["m.go:41 lock-held-while-blocked medium"]);
+    let read = source.replace("\ti.Lock()\n\tdelete(i.all, v)\n\ti.Unlock()\n", "\tprintln(v)\n");
+    check(&read, &[]);
+}
