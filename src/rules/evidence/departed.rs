@@ -1,0 +1,247 @@
+//! A send to an object that has ended its receivers, with nothing beside but the context of who calls.
+//!
+//! Evidence: all operations on the channel are seen: it is unbuffered, and a field. Each receive stands in a
+//! `select` with an arm on which the receiver leaves for good: another field of the same object, made where the
+//! channel is made and nowhere else, which a method of the type closes and nobody sends on. Others of its methods,
+//! or the sender itself, ask whether that is closed, so it may be while methods are called; the `select` of the
+//! send has no arm for it. The end of the caller's context is no excuse: who gives `context.Background()` stays, and
+//! all others wait for what nobody can do any more.
+
+use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::Step;
+use crate::index::{LocalId, LocalKind};
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::leaver::{Arm, holds_lock, is_done, leaving_arm};
+use crate::rules::evidence::traffic::after_recover;
+use crate::rules::evidence::{confidence, first_line};
+use crate::rules::recurrence;
+use crate::rules::scene::Scene;
+use crate::syntax::{ExprId, Node, StmtKind, Symbol};
+
+/// Reports the sends that only the caller ends.
+pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
+    for group in groups.all().iter().filter(|group| !group.open && group.recipients.is_empty()) {
+        let Some(served) = Served::of(groups, group).filter(|served| served.room() == 0) else {
+            continue;
+        };
+        let mut told: Vec<usize> = Vec::new();
+        for send in group.ops.iter().filter(|op| op.act == Act::Send) {
+            if !told.contains(&send.scene) && served.is_left_with(send) {
+                told.push(send.scene);
+                findings.push(served.tell(send));
+            }
+        }
+    }
+}
+
+/// A channel whose receivers have all gone once another one is closed.
+pub(super) struct Served<'g, 'a> {
+    groups: &'g Groups<'a>,
+    pub make: &'g Op,
+    pub receives: Vec<&'g Op>,
+    /// The arm by which the first of them leaves.
+    pub arm: Arm,
+    /// What that receives from.
+    end: &'g Group,
+    pub close: &'g Op,
+}
+
+impl<'g, 'a> Served<'g, 'a> {
+    pub(super) fn of(groups: &'g Groups<'a>, group: &'g Group) -> Option<Self> {
+        let make = group.only_make()?;
+        if make.act == Act::Make(None) {
+            return None;
+        }
+        let others = |op: &Op| matches!(op.act, Act::Range | Act::Notify | Act::Close);
+        let receives: Vec<&Op> = group.ops.iter().filter(|op| op.act == Act::Receive).collect();
+        let first = *receives.first()?;
+        if group.ops.iter().any(others) {
+            return None;
+        }
+        let arm = leaving_arm(groups, group, first).filter(Arm::stays)?;
+        let end = groups.of_expr(first.scene, arm.channel)?;
+        let leaves_too = |receive: &&Op| {
+            let of_end = |arm: Arm| {
+                let told = groups.of_expr(receive.scene, arm.channel);
+                told.is_some_and(|told| std::ptr::eq(told, end))
+            };
+            own_field(groups, receive.scene, receive.channel).is_some()
+                && leaving_arm(groups, group, receive).is_some_and(of_end)
+        };
+        if !receives.iter().all(leaves_too) {
+            return None;
+        }
+        let sent = end.ops.iter().any(|op| matches!(op.act, Act::Send | Act::Notify));
+        let made = end.only_make()?;
+        let close = end.ops.iter().find(|op| op.act == Act::Close)?;
+        let owner = groups.scenes[first.scene].cx.owner()?;
+        let is_own = |op: &Op| groups.scenes[op.scene].cx.owner() == Some(owner);
+        let by_object = own_field(groups, close.scene, close.channel).is_some()
+            && own_field(groups, first.scene, arm.channel).is_some();
+        let receives_itself = receives.iter().any(|receive| receive.scene == close.scene);
+        (!sent && made.scene == make.scene && is_own(close) && by_object && !receives_itself)
+            .then_some(Served { groups, make, receives, arm, end, close })
+    }
+
+    /// How much room the channel has.
+    pub(super) fn room(&self) -> u64 {
+        match self.make.act {
+            Act::Make(Some(room)) => room,
+            _ => 0,
+        }
+    }
+
+    /// Whether a send waits for ever when the receivers have gone, as far as the object is asked.
+    fn is_left_with(&self, send: &Op) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        self.is_sent_apart(send)
+            && !is_counted(scene)
+            && only_context_beside(scene, send)
+                .is_some_and(|param| may_be_callers(&self.groups.scenes, scene, param))
+            && self.is_asked(send)
+    }
+
+    /// Whether another method of the object sends, who has nothing that its end would wait for.
+    pub(super) fn is_sent_apart(&self, send: &Op) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        let receiver = &self.groups.scenes[self.receives[0].scene];
+        self.receives.iter().all(|receive| receive.scene != send.scene)
+            && send.scene != self.close.scene
+            && send.literal.is_none()
+            && scene.cx.owner() == receiver.cx.owner()
+            && own_field(self.groups, send.scene, send.channel).is_some()
+            && !after_recover(scene, send.node)
+            && !holds_lock(scene, send)
+    }
+
+    /// Whether the sender or another method, who does not receive, asks whether the end has come.
+    pub(super) fn is_asked(&self, send: &Op) -> bool {
+        let receives = |op: &Op| self.receives.iter().any(|receive| receive.scene == op.scene);
+        self.end.ops.iter().any(|op| {
+            let owner = self.groups.scenes[op.scene].cx.owner();
+            op.act == Act::Receive
+                && !receives(op)
+                && owner == self.groups.scenes[send.scene].cx.owner()
+        })
+    }
+
+    fn tell(&self, send: &Op) -> Finding {
+        let scene = &self.groups.scenes[send.scene];
+        let receive = self.receives[0];
+        let receiver = &self.groups.scenes[receive.scene];
+        let (name, end) = (scene.text(send.channel), receiver.text(self.arm.channel));
+        let message = format!(
+            "nobody receives from `{name}` once `{end}` is closed, and this send waits for nothing else than its \
+             caller's context"
+        );
+        let mut finding =
+            scene.cx.finding(first_line(scene, send.span(scene)), "stays here", message);
+        finding.confidence = confidence(scene);
+        let mut label = |scene: &Scene<'_>, node: Node, role: Role, message: String| {
+            let location = scene.cx.location(first_line(scene, scene.span(node)));
+            finding.labels.push(Label { location, role, message });
+        };
+        let maker = &self.groups.scenes[self.make.scene];
+        label(maker, self.make.node, Role::Made, "made here, unbuffered".to_owned());
+        let leaves = format!("`{}` leaves here", receiver.name.name);
+        label(receiver, Node::Stmt(self.arm.comm), Role::Left, leaves);
+        let closer = &self.groups.scenes[self.close.scene];
+        let closes = format!("`{}` ends it here", closer.name.name);
+        label(closer, self.close.node, Role::Context, closes);
+        finding.why = format!(
+            "every receive stands in a `select` whose arm `<-{end}` leaves, and who calls with a context that does \
+             not end waits for ever"
+        );
+        finding.help = format!("send in a `select` with `<-{}` too", end_of(scene, send, &end));
+        finding
+    }
+}
+
+/// What the end is called where the send stands.
+fn end_of(scene: &Scene<'_>, send: &Op, end: &str) -> String {
+    let base = scene.selector(send.channel).map(|(base, _)| scene.text(base));
+    match (base, end.rsplit_once('.')) {
+        (Some(base), Some((_, field))) => format!("{base}.{field}"),
+        _ => end.to_owned(),
+    }
+}
+
+/// The name of a field of the receiver of a method.
+fn own_field(groups: &Groups<'_>, scene: usize, channel: ExprId) -> Option<Symbol> {
+    let scene = &groups.scenes[scene];
+    scene.is_of_receiver(channel).then(|| scene.selector(channel))?.map(|(_, name)| name.name)
+}
+
+/// Whether a function counts itself in, so that who ends the object may wait for it.
+fn is_counted(scene: &Scene<'_>) -> bool {
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(call) = node else { return false };
+        scene.method_call(call).is_some_and(|(base, name)| {
+            let ty = scene.info.type_of(base).strip_pointer();
+            matches!(name.name.as_str(), "Done" | "Add")
+                && (ty.is_unknown() || ty.is_named("sync", "WaitGroup"))
+        })
+    })
+}
+
+/// The parameter of the function, a context, whose end is all that a send waits for beside.
+fn only_context_beside(scene: &Scene<'_>, send: &Op) -> Option<u32> {
+    let (select, place) = send.select?;
+    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
+    let mut only = None;
+    for (index, clause) in clauses.iter().enumerate() {
+        let comm = clause.comm?;
+        if index as u32 == place {
+            continue;
+        }
+        let channel = scene.file.unparen(Step::Comm(comm).received_from(scene.file)?);
+        let context = scene.method_call(channel).filter(|_| is_done(scene, channel))?.0;
+        let local = scene.local(context)?;
+        let LocalKind::Param(index) = scene.info.local(local).kind else { return None };
+        if only.is_some() || !is_given(scene, local) {
+            return None;
+        }
+        only = Some(index);
+    }
+    only
+}
+
+/// Whether a variable is a context that the declared function was given, and stays so.
+fn is_given(scene: &Scene<'_>, local: LocalId) -> bool {
+    let variable = scene.info.local(local);
+    variable.owner.is_none()
+        && variable.ty.is_context()
+        && !scene.uses(local).any(|usage| scene.is_target(usage))
+}
+
+/// Whether somebody may give a context that has nothing to do with the object and is not bounded: the method is
+/// called from outside, or a caller hands on its own or one that never ends.
+fn may_be_callers<'a>(scenes: &[Scene<'a>], scene: &Scene<'a>, param: u32) -> bool {
+    let calls = recurrence::calls(&scene.cx.package, scene.cx.declared());
+    if calls.is_empty() {
+        return scene.name.name.as_str().starts_with(char::is_uppercase);
+    }
+    calls.iter().any(|&(caller, call)| {
+        let opened;
+        let caller = match scenes.iter().find(|scene| scene.cx.func == caller) {
+            Some(scene) => scene,
+            None => match Scene::of(&scene.cx.package, caller) {
+                Some(scene) => {
+                    opened = scene;
+                    &opened
+                }
+                None => return false,
+            },
+        };
+        let Some(&given) = caller.args(call).get(param as usize) else { return false };
+        if let Some(local) = caller.local(given) {
+            let variable = caller.info.local(local);
+            return matches!(variable.kind, LocalKind::Param(_))
+                && !caller.uses(local).any(|usage| caller.is_target(usage));
+        }
+        let called = caller.info.callee(given).qualified(caller.cx.index());
+        called.is_some_and(|name| {
+            name.path.as_str() == "context" && matches!(name.name.as_str(), "Background" | "TODO")
+        })
+    })
+}
