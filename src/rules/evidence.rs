@@ -8,6 +8,7 @@
 //! runs at a time unknown, conditions that may go together) is no evidence, and nothing is said.
 
 mod abandoned;
+mod accepted;
 mod announced;
 mod awaited_first;
 mod between_sends;
@@ -18,9 +19,12 @@ mod cleared;
 mod closed;
 mod consumer;
 mod counts_itself;
+mod departed;
 mod drained;
 mod exhausted;
+mod forsaken;
 mod gathered;
+mod given_up;
 mod groups;
 mod half_set;
 mod held_on;
@@ -56,6 +60,7 @@ mod ticker;
 mod token;
 mod traffic;
 mod unanswered;
+mod unbegun;
 mod unclosed;
 mod under_lock;
 mod ungiven;
@@ -108,6 +113,8 @@ pub fn send_without_receiver(package: &PackageCx<'_>, findings: &mut Vec<Finding
     let groups = Groups::told_of(package);
     leaver::check(&groups, findings);
     called_back::check(&groups, findings);
+    departed::check(&groups, findings);
+    given_up::check(&groups, findings);
     sibling::check(&groups, findings);
     recipient::check(&groups, findings);
     consumer::check(&groups, findings);
@@ -177,6 +184,8 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     unanswered::check(&groups, findings);
     unreplied::check(&groups, findings);
     own_end::check(package, Awaited::Close, findings);
+    unbegun::check(package, findings);
+    accepted::check(&groups, findings);
 }
 
 /// Locks that are taken again by who holds them.
@@ -198,6 +207,7 @@ pub fn unlock_missing(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 /// Condition variables that nobody signals.
 pub fn cond_wait_lost(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     unsignalled::check(package, findings);
+    forsaken::check(package, findings);
 }
 
 /// Groups that are counted up and not down.

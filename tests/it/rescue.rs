@@ -451,3 +451,14 @@ fn two_orders_of_a_part_that_is_found_or_made() {
     // Nobody else finds it there.
     check(&source.replace("\tp, ok := a.parts[key]\n", "\tp, ok := &part{}, false\n"), &[]);
 }
+
+#[test]
+fn two_orders_of_which_one_is_over_before_the_other() {
+    let source = "package m\n\nimport \"sync\"\n\ntype C struct {\n\tin, shake sync.Mutex\n\tdone      bool\n\tn         int\n}\n\n\
+                  func (c *C) Shake() {\n\tc.shake.Lock()\n\tdefer c.shake.Unlock()\n\tif c.done {\n\t\treturn\n\t}\n\
+                  \tc.in.Lock()\n\tdefer c.in.Unlock()\n\tc.done = true\n}\n\n\
+                  func (c *C) Read() {\n\tc.Shake()\n\tc.in.Lock()\n\tdefer c.in.Unlock()\n\tc.again()\n}\n\n\
+                  func (c *C) again() {\n\tc.shake.Lock()\n\tc.n++\n\tc.shake.Unlock()\n}\n";
+    check(source, &[]);
+    check(&source.replace("\tc.Shake()\n", "\tprintln()\n"), &["m.go:17 lock-order medium"]);
+}

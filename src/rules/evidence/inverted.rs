@@ -406,6 +406,30 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
         && same
         && !are_two
         && around(one).is_disjoint(&around(other))
+        && !comes_after(cx, one, other)
+        && !comes_after(cx, other, one)
+}
+
+/// Whether a function has run the other one itself before it takes its first lock: what that does once is done by
+/// then.
+fn comes_after(cx: &Cx<'_, '_>, order: &Order, other: &Order) -> bool {
+    let scene = cx.scene(order);
+    let Some(cfg) = scene.graph(None) else { return false };
+    let Some(first) = cfg.step_of_expr(order.first.taken.call) else { return false };
+    cx.locks.calls_of(cx.package, order.func).iter().any(|&(callee, _, call)| {
+        scene.runs_in_turn(None, call)
+            && cfg.step_of_expr(call).is_some_and(|step| cfg.dominates(step, first))
+            && runs(cx, callee, other.func, MAX_CALLERS)
+    })
+}
+
+/// Whether a function is another one, or calls it, through so many others at most.
+fn runs(cx: &Cx<'_, '_>, func: FuncId, wanted: FuncId, depth: u32) -> bool {
+    let called = |depth: u32| {
+        let calls = cx.locks.calls_of(cx.package, func);
+        calls.iter().any(|&(callee, _, _)| callee != func && runs(cx, callee, wanted, depth))
+    };
+    func == wanted || depth.checked_sub(1).is_some_and(called)
 }
 
 /// Whether the one function takes the lock of a part behind that of what keeps it, and the other the lock
