@@ -181,7 +181,8 @@ pub struct Exploration {
     /// The functions whose code was looked at: while it and all that is no function's stay the same,
     /// so does what comes of the root.
     pub looked_at: Box<[FuncId]>,
-    /// Whether something of which nothing is known was called while a lock was held.
+    /// Whether something of which nothing is known, and which may be the package's own, was called while a lock
+    /// was held.
     pub asks_unknown: bool,
 }
 

@@ -95,9 +95,12 @@ impl Machine<'_> {
             Member::Value(value) if !value.is_unknown() => {
                 self.call(state, process, Call { callee: value, ..call })
             }
-            Member::Value(_) | Member::Unknown => {
+            Member::Value(_) => {
+                // A function that a field keeps.
+                self.asks_unknown |= self.holds_any_lock(state);
                 self.call_unknown(state, process, Some(name), call)
             }
+            Member::Unknown => self.call_unknown(state, process, Some(name), call),
         }
     }
 
@@ -247,13 +250,24 @@ impl Machine<'_> {
         {
             return done;
         }
-        self.asks_unknown |= self.holds_any_lock(state);
+        self.asks_unknown |= self.may_come_back(method, call.callee) && self.holds_any_lock(state);
         self.escape(state, call.callee);
         for &value in &call.args {
             self.escape(state, value);
         }
         self.deliver(state, process, Vec::new(), call.want);
         Ok(())
+    }
+
+    /// Whether an unknown callee may be the package's own: a function value, or a method of which it declares one
+    /// that synchronises.
+    fn may_come_back(&self, method: Option<NameId>, callee: Value) -> bool {
+        match method {
+            None => callee.is_unknown(),
+            Some(name) => self.program.methods_by_name.get(&name).is_some_and(|methods| {
+                methods.iter().any(|&method| self.program.func(method).traits.synchronises)
+            }),
+        }
     }
 
     fn call_builtin(

@@ -255,7 +255,7 @@ impl<'a> Explorer<'a> {
     /// Adds what a method does to itself that is called for what a function has just made: there what its fields
     /// hold is known.
     fn follow_maker(&self, exploration: &mut Exploration, start: Root) {
-        let limits = Limits { calls: Calls::Alone, ..OPEN };
+        let limits = Limits { calls: Calls::Alone, ..MADE };
         let mut alone = explore::explore(&self.program, start, &limits);
         alone.stuck.retain_mut(|stuck| {
             stuck.doubts.inexact = false;
@@ -337,6 +337,9 @@ const OPEN: Limits = Limits { states: 1_200, decisions: 500, steps: 400_000, ..L
 /// Of a test little is claimed that rests on a choice, and what rests on none is found early.
 const TEST: Limits =
     Limits { states: 500, decisions: 60, chosen: 400, steps: 400_000, ..Limits::DEFAULT };
+
+/// What a method does to itself once its object is made is found early.
+const MADE: Limits = Limits { states: 300, decisions: 120, steps: 100_000, ..Limits::DEFAULT };
 
 struct Known {
     shares_loop_variables: bool,
