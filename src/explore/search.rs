@@ -197,11 +197,7 @@ impl Search<'_> {
     fn first(&mut self) -> State {
         let mut state = State::default();
         let func = self.machine.program.func(self.root.func);
-        let mut frame = self.machine.new_frame(self.root.func, 0);
-        for &slot in func.receiver.iter().chain(&func.params) {
-            let ty = func.vars[slot.0 as usize].ty;
-            frame.values[slot.0 as usize] = self.machine.symbolic(&mut state, ty);
-        }
+        let mut frame = self.called(&mut state, self.root.func, 0);
         // What a literal captures, others have too, and may change if anybody does.
         for &(_, slot) in &func.captures {
             let var = &func.vars[slot.0 as usize];
@@ -212,14 +208,9 @@ impl Search<'_> {
         }
         let mut frames = vec![frame];
         if let Some(maker) = self.root.maker {
-            let func = self.machine.program.func(maker);
-            let mut making = self.machine.new_frame(maker, func.results.len() as u8);
-            for &slot in func.receiver.iter().chain(&func.params) {
-                let ty = func.vars[slot.0 as usize].ty;
-                making.values[slot.0 as usize] = self.machine.symbolic(&mut state, ty);
-            }
+            let results = self.machine.program.func(maker).results.len();
             frames[0].mode = Mode::Await;
-            frames.push(making);
+            frames.push(self.called(&mut state, maker, results as u8));
         }
         state.processes.push(Rc::new(Process {
             id: GoroutineId(0),
@@ -229,6 +220,17 @@ impl Search<'_> {
             unwinding: None,
         }));
         state
+    }
+
+    /// A function that is called with anything, and of which so many results are wanted.
+    fn called(&mut self, state: &mut State, id: FuncId, want: u8) -> Frame {
+        let func = self.machine.program.func(id);
+        let mut frame = self.machine.new_frame(id, want);
+        for &slot in func.receiver.iter().chain(&func.params) {
+            let ty = func.vars[slot.0 as usize].ty;
+            frame.values[slot.0 as usize] = self.machine.symbolic(state, ty);
+        }
+        frame
     }
 
     /// The state of a node, by the steps that lead there.

@@ -220,16 +220,7 @@ impl<'a> Explorer<'a> {
                 // What other goroutines do hides what this one does to itself.
                 let tells = exploration.stuck.iter().any(told);
                 if !exploration.complete() && !tells && self.takes_locks(&exploration) {
-                    let limits = Limits { calls: Calls::Alone, ..limits };
-                    let mut alone = explore::explore(&self.program, start, &limits);
-                    alone.stuck.retain_mut(|stuck| {
-                        // How often something is done does not matter to who does it to himself.
-                        stuck.doubts.inexact = false;
-                        judge::is_own_lock(stuck)
-                    });
-                    // It sees no schedule: what was left out still is.
-                    alone.bounds = exploration.bounds;
-                    exploration.follow(alone);
+                    self.follow_alone(&mut exploration, start, limits, &judge::is_own_lock);
                 }
             }
             let makers = match limits == OPEN && exploration.asks_unknown {
@@ -255,16 +246,31 @@ impl<'a> Explorer<'a> {
     /// Adds what a method does to itself that is called for what a function has just made: there what its fields
     /// hold is known.
     fn follow_maker(&self, exploration: &mut Exploration, start: Root) {
-        let limits = Limits { calls: Calls::Alone, ..MADE };
-        let mut alone = explore::explore(&self.program, start, &limits);
-        alone.stuck.retain_mut(|stuck| {
-            stuck.doubts.inexact = false;
+        self.follow_alone(exploration, start, MADE, &|stuck| {
             let is_begun = stuck.goroutines.iter().all(|goroutine| {
                 let funcs = goroutine.calls.iter().map(|call| call.func);
                 funcs.chain([goroutine.at.func]).all(|func| Some(func) != start.maker)
             });
             is_begun && judge::is_own_lock(stuck) && judge::is_held_by_running(stuck)
         });
+    }
+
+    /// Adds what a goroutine does to itself alone, as far as it counts.
+    fn follow_alone(
+        &self,
+        exploration: &mut Exploration,
+        start: Root,
+        limits: Limits,
+        counts: &dyn Fn(&Stuck) -> bool,
+    ) {
+        let limits = Limits { calls: Calls::Alone, ..limits };
+        let mut alone = explore::explore(&self.program, start, &limits);
+        alone.stuck.retain_mut(|stuck| {
+            // How often something is done does not matter to who does it to himself.
+            stuck.doubts.inexact = false;
+            counts(stuck)
+        });
+        // It sees no schedule: what was left out still is.
         alone.bounds = exploration.bounds;
         exploration.follow(alone);
     }

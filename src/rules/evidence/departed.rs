@@ -16,7 +16,7 @@ use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence;
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, Node, StmtKind};
 
 /// Reports the sends that only the caller ends.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -65,7 +65,7 @@ impl<'g, 'a> Served<'g, 'a> {
                 let told = groups.of_expr(receive.scene, arm.channel);
                 told.is_some_and(|told| std::ptr::eq(told, end))
             };
-            own_field(groups, receive.scene, receive.channel).is_some()
+            is_own(groups, receive.scene, receive.channel)
                 && leaving_arm(groups, group, receive).is_some_and(of_end)
         };
         if !receives.iter().all(leaves_too) {
@@ -75,11 +75,11 @@ impl<'g, 'a> Served<'g, 'a> {
         let made = end.only_make()?;
         let close = end.ops.iter().find(|op| op.act == Act::Close)?;
         let owner = groups.scenes[first.scene].cx.owner()?;
-        let is_own = |op: &Op| groups.scenes[op.scene].cx.owner() == Some(owner);
-        let by_object = own_field(groups, close.scene, close.channel).is_some()
-            && own_field(groups, first.scene, arm.channel).is_some();
+        let of_owner = |op: &Op| groups.scenes[op.scene].cx.owner() == Some(owner);
+        let by_object =
+            is_own(groups, close.scene, close.channel) && is_own(groups, first.scene, arm.channel);
         let receives_itself = receives.iter().any(|receive| receive.scene == close.scene);
-        (!sent && made.scene == make.scene && is_own(close) && by_object && !receives_itself)
+        (!sent && made.scene == make.scene && of_owner(close) && by_object && !receives_itself)
             .then_some(Served { groups, make, receives, arm, end, close })
     }
 
@@ -109,7 +109,7 @@ impl<'g, 'a> Served<'g, 'a> {
             && send.scene != self.close.scene
             && send.literal.is_none()
             && scene.cx.owner() == receiver.cx.owner()
-            && own_field(self.groups, send.scene, send.channel).is_some()
+            && is_own(self.groups, send.scene, send.channel)
             && !after_recover(scene, send.node)
             && !holds_lock(scene, send)
     }
@@ -166,10 +166,9 @@ fn end_of(scene: &Scene<'_>, send: &Op, end: &str) -> String {
     }
 }
 
-/// The name of a field of the receiver of a method.
-fn own_field(groups: &Groups<'_>, scene: usize, channel: ExprId) -> Option<Symbol> {
-    let scene = &groups.scenes[scene];
-    scene.is_of_receiver(channel).then(|| scene.selector(channel))?.map(|(_, name)| name.name)
+/// Whether a channel is a field of the receiver of a method.
+fn is_own(groups: &Groups<'_>, scene: usize, channel: ExprId) -> bool {
+    groups.scenes[scene].is_of_receiver(channel)
 }
 
 /// Whether a function counts itself in, so that who ends the object may wait for it.

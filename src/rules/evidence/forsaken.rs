@@ -11,16 +11,14 @@
 
 mod ways;
 
-use rustc_hash::FxHashSet;
-
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::index::{Callee, Constant, FuncId, LocalKind, Selection, Type};
+use crate::index::{Builtin, Callee, Constant, FuncId, LocalKind, Selection, Type};
 use crate::rules::PackageCx;
 use crate::rules::evidence::forsaken::ways::{Reason, Signaller, Way};
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::never_done::{field_of, may_select};
+use crate::rules::evidence::never_done::may_select;
 use crate::rules::evidence::traffic::loops_around;
-use crate::rules::evidence::unsignalled::{awaited, is_harmless, is_made};
+use crate::rules::evidence::unsignalled::{each_awaited, is_harmless, is_made};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence::all_calls;
 use crate::rules::scene::{Scene, compared_with_nil, counts_where, outside_tests};
@@ -35,16 +33,9 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     {
         return;
     }
-    let mut seen: FxHashSet<Location> = FxHashSet::default();
-    for scene in outside_tests(package, &[".Wait()"]).filter_map(Scene::new) {
-        for &node in scene.nodes.iter() {
-            let Some(cond) = awaited(&scene, node) else { continue };
-            let Some((field, location)) = field_of(&scene, cond) else { continue };
-            if seen.insert(location) {
-                findings.extend(left_by_all(package, field, location));
-            }
-        }
-    }
+    each_awaited(package, |_, _, (field, location)| {
+        findings.extend(left_by_all(package, field, location));
+    });
 }
 
 /// A place in one of some functions.
@@ -282,7 +273,7 @@ fn makes(scene: &Scene<'_>, made: ExprId, depth: u32) -> bool {
         ExprKind::Unary { op: UnaryOp::Addr, operand } => makes(scene, *operand, depth),
         ExprKind::Call { .. } => {
             let Callee::Func(func) = *scene.info.callee(made) else {
-                return scene.text(made).starts_with("new(");
+                return matches!(scene.info.callee(made), Callee::Builtin(Builtin::New));
             };
             let declared = scene.cx.index().func(func);
             let Some(depth) = depth.checked_sub(1) else { return false };

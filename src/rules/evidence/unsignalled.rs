@@ -22,20 +22,32 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     {
         return;
     }
+    each_awaited(package, |scene, wait, (field, location)| {
+        if is_only_awaited(package, field, location) {
+            findings.extend(awaited(scene, wait).map(|cond| tell(scene, wait, cond)));
+        }
+    });
+}
+
+/// Visits the condition variables of a package that somebody waits for and that are fields which are not exported,
+/// each at one of its waits.
+pub(super) fn each_awaited(
+    package: &PackageCx<'_>,
+    mut visit: impl FnMut(&Scene<'_>, Node, (&Selection, Location)),
+) {
     let mut seen: FxHashSet<Location> = FxHashSet::default();
     for scene in outside_tests(package, &[".Wait()"]).filter_map(Scene::new) {
         for &node in scene.nodes.iter() {
-            let Some(cond) = awaited(&scene, node) else { continue };
-            let Some((field, location)) = field_of(&scene, cond) else { continue };
-            if seen.insert(location) && is_only_awaited(package, field, location) {
-                findings.push(tell(&scene, node, cond));
+            let field = awaited(&scene, node).and_then(|cond| field_of(&scene, cond));
+            if let Some(field) = field.filter(|(_, location)| seen.insert(*location)) {
+                visit(&scene, node, field);
             }
         }
     }
 }
 
 /// The condition variable that a call of `Wait` waits for.
-pub(super) fn awaited(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
+fn awaited(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
     let Node::Expr(call) = node else { return None };
     let (base, name) = scene.method_call(call)?;
     let is_cond = scene.info.type_of(base).strip_pointer().is_named("sync", "Cond");
