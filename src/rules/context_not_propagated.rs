@@ -193,6 +193,12 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
         return None;
     }
     let ends = fresh.unclear || fresh.deadline || others_end(cx, read, fresh);
+    // Where every other call follows the context, this one was decided on.
+    let is_decided = || {
+        !fresh.kept
+            && !is_undecided(cx, function, fresh.made)
+            && purpose::others_follow(cx, function, fresh.call)
+    };
     // What runs some time later need not run under the context that the variable held before.
     if ends && (own.is_later || !hides(function, fresh, &own)) {
         return None;
@@ -201,7 +207,7 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     finding.confidence = finding.confidence.min(fresh.evidence.confidence);
     // Neither that something waits far below is known, nor that the context ever ends.
     let is_far = fresh.evidence.waits_at.is_some();
-    if fresh.evidence.by_form && is_far && !own.is_seen_to_end(cx) {
+    if fresh.evidence.by_form && is_far && !own.is_seen_to_end(cx) || is_decided() {
         finding.confidence = Confidence::Low;
     }
     if fresh.kept {

@@ -92,7 +92,7 @@ pub fn is_beside_tests(cx: &FunctionCx<'_>) -> bool {
 }
 
 /// Whether a file imports what tests are written with, other than `testing`.
-fn is_written_as_test(index: &Index<'_>, file: &File) -> bool {
+pub fn is_written_as_test(index: &Index<'_>, file: &File) -> bool {
     let is_for_tests = |path: &str| index.catalog().package(path).of::<Testing>().next().is_some();
     file.imports.iter().any(|import| is_for_tests(import.path.as_str()))
 }

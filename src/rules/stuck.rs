@@ -21,7 +21,7 @@ use crate::index::is_of_word;
 use crate::program::code::{FuncId, Op};
 use crate::program::{self, Environment, Program, Source};
 use crate::rules::evidence::{self, Evidence};
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, declared_at, is_written_as_test, serves_tests};
 use crate::rules::{Check, PackageCx, Rule, spared};
 use crate::source::FileId;
 use crate::syntax::File;
@@ -306,6 +306,19 @@ pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         || leaves_out_the_end(cx, finding)
         || evidence::is_said_too_late(cx, finding)
         || evidence::is_caught(cx, finding)
+        || is_beside_tests(cx, finding)
+}
+
+/// Whether what was found stands in a file that helps tests and is none itself: what fails there ends the test,
+/// in ways that only its library knows.
+fn is_beside_tests(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    let place = finding.primary;
+    let file = cx.index.package(cx.package).file(place.file);
+    let helps = || match declared_at(cx, place) {
+        Some(func) => serves_tests(cx.index, func),
+        None => file.is_some_and(|file| is_written_as_test(cx.index, file)),
+    };
+    !cx.index.is_test_file(place.file) && helps()
 }
 
 /// Whether the goroutine that was found serves something, and would tell of no error that its end makes.

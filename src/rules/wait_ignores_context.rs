@@ -26,7 +26,7 @@ pub const RULE: Rule = Rule {
 };
 
 /// Sleeps of a constant time up to this long, in nanoseconds, are over soon enough.
-const SOON: i128 = 5_000_000_000;
+const SOON: i128 = 10_000_000_000;
 
 /// Who only asks in between whether it is to end has counted with waits up to this long, in nanoseconds.
 const LONG: i128 = 60_000_000_000;

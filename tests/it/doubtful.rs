@@ -61,3 +61,40 @@ fn a_test_whose_time_is_up_has_failed() {
     check("m.go", source, &["m.go:9 shared-after-timeout medium"]);
     check("m_test.go", source, &["m_test.go:9 shared-after-timeout low"]);
 }
+
+/// Who follows the context everywhere else has decided on the one that is made here; `TODO` says the opposite.
+#[test]
+fn a_fresh_context_beside_calls_that_follow_the_one_at_hand() {
+    let source = |made: &str, before: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n)\n\n\
+             func join(ctx context.Context, db *sql.DB) error {{\n\
+             \tif err := db.PingContext(ctx); err != nil {{\n\t\treturn err\n\t}}\n{before}\
+             \t_, err := db.ExecContext(context.{made}(), \"insert into joined values (1)\")\n\treturn err\n}}\n\n\
+             func ask(ctx context.Context, db *sql.DB) (*sql.Rows, error) {{\n\
+             \treturn db.QueryContext(ctx, \"select 1\")\n}}\n"
+        )
+    };
+    let again = "\tif _, err := ask(ctx, db); err != nil {\n\t\treturn err\n\t}\n";
+    check("m.go", &source("Background", ""), &["m.go:12 context-not-propagated high"]);
+    check("m.go", &source("Background", again), &["m.go:15 context-not-propagated low"]);
+    check("m.go", &source("TODO", again), &["m.go:15 context-not-propagated high"]);
+}
+
+/// A library for tests has its own ways to end one: nobody knows that what follows a failed expectation runs.
+#[test]
+fn a_file_that_helps_tests() {
+    let source = |import: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"errors\"\n{import}\n)\n\nfunc follow(n int) int {{\n\
+             \tnumbers := make(chan int)\n\tfailed := make(chan error)\n\tgo func() {{\n\
+             \t\tif n == 0 {{\n\t\t\tfailed <- errors.New(\"none\")\n\t\t\treturn\n\t\t}}\n\
+             \t\tfailed <- nil\n\t\tnumbers <- n\n\t}}()\n\
+             \tcheck.Expect(<-failed)\n\treturn <-numbers\n}}\n"
+        )
+    };
+    let plain = "\t\"example.com/check\"";
+    check("m.go", &source(plain), &["m.go:20 receive-without-sender medium"]);
+    let helps = "\t\"example.com/check\"\n\t_ \"github.com/onsi/gomega\"";
+    check("m.go", &source(helps), &["m.go:21 receive-without-sender low"]);
+}

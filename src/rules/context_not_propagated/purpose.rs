@@ -1,7 +1,7 @@
 //! Signs that a wait is meant to be out of reach of the function's context: it cleans up, comes
 //! after the end of that context, or says so.
 
-use crate::catalog::{Callback, Called};
+use crate::catalog::{Callback, Called, Context};
 use crate::flow::Step;
 use crate::index::{Callee, Def};
 use crate::rules::{FunctionCx, comments};
@@ -105,6 +105,24 @@ pub fn ends_something(function: &Function<'_>, call: ExprId) -> bool {
 pub fn is_made_to_end(function: &Function<'_>, call: ExprId) -> bool {
     let own = function.index.func(function.id).name.as_str();
     is_ending(own) && callee_name(function, call).is_some_and(is_ending)
+}
+
+/// How many other calls show that a function follows its context wherever it does not say otherwise.
+const FOLLOW: usize = 2;
+
+/// Whether other calls of the function are given a context that somebody gave to it: whoever writes
+/// `context.Background()` beside them has decided to.
+pub fn others_follow(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let follows = |&(at, other): &(At, ExprId)| {
+        let known = facts(cx.catalog(), function.index, function.info.callee(other));
+        let derives = known.all_in_force::<Context>(cx.versions()).next().is_some();
+        let is_given = |&arg: &ExprId| {
+            function.info.type_of(arg).is_context()
+                && !cx.summaries().context(function, at, arg).places().is_empty()
+        };
+        other != call && !derives && function.args(other).iter().any(is_given)
+    };
+    function.calls().filter(follows).take(FOLLOW).count() == FOLLOW
 }
 
 /// Whether a listener waits for whoever comes: closing it ends that, with a context or without.

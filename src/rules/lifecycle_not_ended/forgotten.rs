@@ -112,7 +112,7 @@ fn registered(scene: &Scene<'_>, call: ExprId, fact: &Resource) -> Option<Findin
         scene.name.name
     );
     let mut finding = scene.cx.finding(scene.span(Node::Expr(call)), "never taken back", message);
-    finding.confidence = Confidence::Medium;
+    finding.confidence = Confidence::Low;
     finding.labels.push(Label { location, role: Role::Context, message: told.to_owned() });
     finding.help = format!("`defer {}({name})`", end.short());
     Some(finding)

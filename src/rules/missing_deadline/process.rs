@@ -17,6 +17,10 @@ const REACHED_BY: [&str; 4] = ["Process", "Cancel", "WaitDelay", "SysProcAttr"];
 
 /// The waits of a function for processes that nothing ends.
 pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
+    // What it does with other arguments may be a matter of milliseconds.
+    if !cx.package.doubtful {
+        return Vec::new();
+    }
     waits(cx, &read.function).iter().filter_map(|wait| tell(cx, read, wait)).collect()
 }
 
@@ -76,16 +80,14 @@ fn tell(cx: &FunctionCx<'_>, read: &Read<'_>, wait: &Waiting<'_>) -> Option<Find
             Some(call)
         })
     });
-    let (confidence, location, message) = match bounded {
-        Some(location) => (Confidence::Medium, location, "here it gets a bound on the time"),
-        // Of what runs again it is told with low confidence alone.
-        None if !cx.package.doubtful => return None,
+    let why = match bounded {
+        Some(location) => (location, "here it gets a bound on the time"),
         None => match recurrence::runs(&cx.package, cx.func) {
-            Runs::Again(location, message) => (Confidence::Low, location, message),
+            Runs::Again(location, message) => (location, message),
             Runs::Once | Runs::Unknown => return None,
         },
     };
-    Some(finding(cx, function, wait, made, (confidence, location, message)))
+    Some(finding(cx, function, wait, made, why))
 }
 
 /// Whether the function, or code that it gives the process to, may end it.
@@ -130,13 +132,13 @@ fn finding(
     function: &Function<'_>,
     wait: &Waiting<'_>,
     made: ExprId,
-    (confidence, location, message): (Confidence, Location, &str),
+    (location, message): (Location, &str),
 ) -> Finding {
     let callee = function.callee_text(wait.call);
     let told = format!("`{callee}` waits as long as the process runs: nothing ends it in time");
     let span = |call: ExprId| function.file.expr(call).span;
     let mut finding = cx.finding(span(wait.call), "waits without a bound", told);
-    finding.confidence = confidence;
+    finding.confidence = Confidence::Low;
     finding.labels.push(Label {
         location: cx.location(span(made)),
         role: Role::Made,
