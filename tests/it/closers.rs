@@ -248,3 +248,20 @@ fn a_consumer_that_reads_while_who_fills_its_queue_has_the_lock_to_read() {
     let read = source.replace("\ti.Lock()\n\tdelete(i.all, v)\n\ti.Unlock()\n", "\tprintln(v)\n");
     check(&read, &[]);
 }
+
+/// Two senders that wait for one receiver behind the same lock are one fault.
+#[test]
+fn two_senders_that_keep_one_receiver_from_its_lock() {
+    let source = |size: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype R struct {{\n\tmu     sync.Mutex\n\tevents chan int\n\tn      int\n}}\n\n\
+             func New() *R {{\n\tr := &R{{events: make(chan int{size})}}\n\tgo r.serve()\n\treturn r\n}}\n\n\
+             func (r *R) serve() {{\n\tfor {{\n\t\tr.mu.Lock()\n\t\tr.n++\n\t\tr.mu.Unlock()\n\t\tprintln(<-r.events)\n\t}}\n}}\n\n\
+             func (r *R) Add(n int) {{\n\tr.mu.Lock()\n\tdefer r.mu.Unlock()\n\tr.events <- n\n}}\n\n\
+             func (r *R) Remove(n int) {{\n\tr.mu.Lock()\n\tdefer r.mu.Unlock()\n\tr.events <- -n\n}}\n"
+        )
+    };
+    for size in ["", ", 100"] {
+        check(&source(size), &["m.go:29 lock-held-while-blocked medium"]);
+    }
+}

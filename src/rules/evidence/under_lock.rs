@@ -121,6 +121,7 @@ fn check_group<'a>(
     };
     let receivers = with(&[Act::Receive, Act::Range]);
     let senders = with(&[Act::Send, Act::Close]);
+    let first = findings.len();
     for wait in group.ops.iter().filter(|op| arms::stays(groups, op)) {
         let (others, who) = match wait.act {
             Act::Send if has_room_for_all(groups, group, wait) => continue,
@@ -219,6 +220,18 @@ fn check_group<'a>(
                 let location = std::mem::replace(&mut finding.primary, location);
                 let message = std::mem::replace(&mut finding.primary_label, "never returns".into());
                 finding.labels.push(Label { location, role: Role::Stuck, message });
+            }
+            if let Some(room) = sizes.iter().flatten().max().filter(|&&room| room > 0)
+                && wait.act == Act::Send
+            {
+                finding.why = format!(
+                    "neither of the two can go on once both have come this far and the room for {room} is full"
+                );
+            }
+            // Who else waits for the same is of the same fault.
+            let is_same = |told: &&Finding| told.labels.iter().any(|label| label.location == needs);
+            if let Some(told) = findings[first..].iter().find(is_same) {
+                finding.defect = told.defect;
             }
             findings.push(finding);
             break;
