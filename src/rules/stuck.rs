@@ -309,9 +309,13 @@ pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         || is_beside_tests(cx, finding)
 }
 
-/// Whether what was found stands in a file that helps tests and is none itself: what fails there ends the test,
-/// in ways that only its library knows.
+/// Whether what waits stands in a file that helps tests and is none itself: what fails there ends the test,
+/// in ways that only its library knows, and who would have waited after that does not. A sender that it has left
+/// behind stays.
 fn is_beside_tests(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    if finding.rule == "send-without-receiver" {
+        return false;
+    }
     let place = finding.primary;
     let file = cx.index.package(cx.package).file(place.file);
     let helps = || match declared_at(cx, place) {

@@ -265,3 +265,23 @@ fn two_senders_that_keep_one_receiver_from_its_lock() {
         check(&source(size), &["m.go:29 lock-held-while-blocked medium"]);
     }
 }
+
+/// Who sends in turn what it alone receives has not left: it stays in its own send, at each of them.
+#[test]
+fn a_receiver_that_calls_what_sends_to_it() {
+    let source = "package m\n\nimport (\n\t\"context\"\n\t\"strconv\"\n)\n\ntype P struct {\n\tin   chan string\n\tnext chan string\n\tfail chan error\n}\n\n\
+                  func New() *P {\n\treturn &P{in: make(chan string), next: make(chan string), fail: make(chan error)}\n}\n\n\
+                  func (p *P) Run(ctx context.Context) {\n\tgo func() {\n\t\tfor {\n\t\t\tselect {\n\
+                  \t\t\tcase n := <-p.in:\n\t\t\t\tp.add(n)\n\t\t\tcase n := <-p.next:\n\t\t\t\tp.remove(n)\n\
+                  \t\t\tcase n := <-p.fail:\n\t\t\t\tprintln(n.Error())\n\t\t\tcase <-ctx.Done():\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t}()\n}\n\n\
+                  func (p *P) add(s string) {\n\tn, err := strconv.Atoi(s)\n\tif err != nil {\n\t\tp.fail <- err\n\t}\n\tprintln(n)\n}\n\n\
+                  func (p *P) remove(s string) {\n\tn, err := strconv.Atoi(s)\n\tif err != nil {\n\t\tp.fail <- err\n\t}\n\tprintln(-n)\n}\n";
+    check(source, &["m.go:23 send-and-receive-in-one-goroutine medium"]);
+    // Others call it, too, and may come once the receiver has left.
+    let called = format!("{source}\nfunc (p *P) Remove(s string) {{\n\tp.remove(s)\n}}\n");
+    let told = [
+        "m.go:23 send-and-receive-in-one-goroutine medium",
+        "m.go:46 send-without-receiver medium",
+    ];
+    check(&called, &told);
+}

@@ -553,11 +553,11 @@ fn asks_before(scene: &Scene<'_>, below: Node, fields: &FxHashSet<Symbol>) -> bo
     })
 }
 
-/// Whether a receive runs in another goroutine than a send: in another function, or in a literal
-/// that is started above the send.
+/// Whether a receive runs in another goroutine than a send: in another function that is not only called by
+/// who receives, or in a literal that is started above the send.
 fn runs_apart(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
     if receive.scene != send.scene {
-        return true;
+        return !is_called_only_by(groups, receive, send);
     }
     let scene = &groups.scenes[send.scene];
     let Some(literal) = receive.literal else { return false };
@@ -566,6 +566,21 @@ fn runs_apart(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
         _ => false,
     };
     started && scene.span(Node::Expr(literal)).end <= scene.span(send.node).start
+}
+
+/// Whether the function that sends is called by the goroutine that receives, and by nobody else: what waits there
+/// has not left.
+fn is_called_only_by(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
+    let (receiver, sender) = (&groups.scenes[receive.scene], &groups.scenes[send.scene]);
+    let calls = recurrence::all_calls(&sender.cx.package, sender.cx.declared());
+    send.literal.is_none()
+        && calls.is_some_and(|calls| {
+            calls.iter().all(|&(caller, call)| {
+                caller == receiver.cx.func
+                    && receiver.literal_around(Node::Expr(call)) == receive.literal
+                    && receiver.go_of(call).is_none()
+            })
+        })
 }
 
 /// An arm beside a receive on which the body returns without receiving again; `None` if the

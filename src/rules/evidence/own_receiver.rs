@@ -5,7 +5,7 @@
 //! receives it sends bare on that channel, or calls in turn a method of its own receiver that does, itself or
 //! in what it calls for its receiver. Where a parameter says whether to send, nothing is known.
 
-use crate::diagnostic::{Finding, Role};
+use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::StepId;
 use crate::index::FuncId;
 use crate::rules::FunctionCx;
@@ -53,12 +53,23 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     if let Some(send) = itself {
         return Some(tell(groups, receive, send.node, send));
     }
-    scene.methods_in_turn(receive.literal).find_map(|(call, callee, base)| {
+    let mut calls = scene.methods_in_turn(receive.literal).filter_map(|(call, callee, base)| {
         let own = scene.local(base) == Some(receiver);
         cfg.step_of_expr(call).filter(|&step| own && is_between(step))?;
-        let sent = sent_below(groups, group, scene, callee, MAX_CALLS)?;
-        Some(tell(groups, receive, Node::Expr(call), sent))
-    })
+        Some((call, sent_below(groups, group, scene, callee, MAX_CALLS)?))
+    });
+    let (call, sent) = calls.next()?;
+    let mut finding = tell(groups, receive, Node::Expr(call), sent);
+    for (call, sent) in calls {
+        let location = scene.cx.location(scene.span(Node::Expr(call)));
+        let message = "nor does this return".to_owned();
+        finding.labels.push(Label { location, role: Role::Context, message });
+        let waits = label(groups, sent, Role::Stuck, "which waits here");
+        if finding.labels.iter().all(|told| told.location != waits.location) {
+            finding.labels.push(waits);
+        }
+    }
+    Some(finding)
 }
 
 /// Whether the body that receives is started in one place, outside of loops, and called nowhere else.
