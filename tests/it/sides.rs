@@ -2183,7 +2183,7 @@ fn a_method_that_runs_others_of_its_kind() {
              func (o *{runner}) all() {{\n\tfor job := range o.jobs {{\n\t\tjob.Run()\n\t}}\n}}\n"
         )
     };
-    check(&[("m.go", &source("other"))], &["m.go:14 lifecycle-not-ended medium"]);
+    check(&[("m.go", &source("other"))], &["m.go:14 lifecycle-not-ended low"]);
     check(&[("m.go", &source("service"))], &[]);
 }
 
@@ -3285,7 +3285,7 @@ fn signals_of_who_never_leaves() {
              \tsignal.Notify(stop, os.Interrupt)\n{rest}}}\n"
         )
     };
-    check(&[("m.go", &source("\t<-stop\n"))], &["m.go:11 lifecycle-not-ended medium"]);
+    check(&[("m.go", &source("\t<-stop\n"))], &["m.go:11 lifecycle-not-ended low"]);
     check(&[("m.go", &source("\tfor {\n\t\tprintln(<-stop)\n\t}\n"))], &[]);
     check(&[("m.go", &source("\tdefer signal.Reset(os.Interrupt)\n\t<-stop\n"))], &[]);
 }
