@@ -21,7 +21,7 @@ use crate::index::is_of_word;
 use crate::program::code::{FuncId, Op};
 use crate::program::{self, Environment, Program, Source};
 use crate::rules::evidence::{self, Evidence};
-use crate::rules::scene::{Scene, declared_at, is_written_as_test, serves_tests};
+use crate::rules::scene::{Scene, is_written_as_test};
 use crate::rules::{Check, PackageCx, Rule, spared};
 use crate::source::FileId;
 use crate::syntax::File;
@@ -309,19 +309,16 @@ pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         || is_beside_tests(cx, finding)
 }
 
-/// Whether what waits stands in a file that helps tests and is none itself: what fails there ends the test,
-/// in ways that only its library knows, and who would have waited after that does not. A sender that it has left
-/// behind stays.
+/// Whether what waits stands in a file that helps tests by a library for them, and is none itself: what fails
+/// there ends the test in ways that only the library knows, and who would have waited after that does not. A
+/// sender that it has left behind stays.
 fn is_beside_tests(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     if finding.rule == "send-without-receiver" {
         return false;
     }
     let place = finding.primary;
     let file = cx.index.package(cx.package).file(place.file);
-    let helps = || match declared_at(cx, place) {
-        Some(func) => serves_tests(cx.index, func),
-        None => file.is_some_and(|file| is_written_as_test(cx.index, file)),
-    };
+    let helps = || file.is_some_and(|file| is_written_as_test(cx.index, file));
     !cx.index.is_test_file(place.file) && helps()
 }
 

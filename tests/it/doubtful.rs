@@ -97,4 +97,8 @@ fn a_file_that_helps_tests() {
     check("m.go", &source(plain), &["m.go:20 receive-without-sender medium"]);
     let helps = "\t\"example.com/check\"\n\t_ \"github.com/onsi/gomega\"";
     check("m.go", &source(helps), &["m.go:21 receive-without-sender low"]);
+    // What is written with `testing` alone has no other ways than those that are known.
+    let kernel = "package m\n\nimport \"testing\"\n\nfunc TestFollow(t *testing.T) {\n\tnumbers := make(chan int)\n\
+                  \tgo func() {\n\t\tnumbers <- 1\n\t}()\n\tt.Log(<-numbers)\n\tt.Log(<-numbers)\n}\n";
+    check("m.go", kernel, &["m.go:11 receive-without-sender high"]);
 }
