@@ -306,20 +306,20 @@ pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         || leaves_out_the_end(cx, finding)
         || evidence::is_said_too_late(cx, finding)
         || evidence::is_caught(cx, finding)
-        || is_beside_tests(cx, finding)
+        || may_have_failed(cx, finding)
 }
 
 /// Whether what waits stands in a file that helps tests by a library for them, and is none itself: what fails
 /// there ends the test in ways that only the library knows, and who would have waited after that does not. A
 /// sender that it has left behind stays.
-fn is_beside_tests(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+fn may_have_failed(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     if finding.rule == "send-without-receiver" {
         return false;
     }
     let place = finding.primary;
     let file = cx.index.package(cx.package).file(place.file);
-    let helps = || file.is_some_and(|file| is_written_as_test(cx.index, file));
-    !cx.index.is_test_file(place.file) && helps()
+    !cx.index.is_test_file(place.file)
+        && file.is_some_and(|file| is_written_as_test(cx.index, file))
 }
 
 /// Whether the goroutine that was found serves something, and would tell of no error that its end makes.

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, LocalKind, Type};
+use crate::index::{Callee, FuncId, LocalKind, Type};
 use crate::rules::endable::is_of_endless;
 use crate::rules::evidence::announced;
 use crate::rules::evidence::closed::comes_first;
@@ -572,15 +572,16 @@ fn runs_apart(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
 /// has not left.
 fn is_called_only_by(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
     let (receiver, sender) = (&groups.scenes[receive.scene], &groups.scenes[send.scene]);
+    if send.literal.is_some() {
+        return false;
+    }
+    let is_of_receiver = |&(caller, call): &(FuncId, ExprId)| {
+        caller == receiver.cx.func
+            && receiver.literal_around(Node::Expr(call)) == receive.literal
+            && receiver.go_of(call).is_none()
+    };
     let calls = recurrence::all_calls(&sender.cx.package, sender.cx.declared());
-    send.literal.is_none()
-        && calls.is_some_and(|calls| {
-            calls.iter().all(|&(caller, call)| {
-                caller == receiver.cx.func
-                    && receiver.literal_around(Node::Expr(call)) == receive.literal
-                    && receiver.go_of(call).is_none()
-            })
-        })
+    calls.is_some_and(|calls| calls.iter().all(is_of_receiver))
 }
 
 /// An arm beside a receive on which the body returns without receiving again; `None` if the
