@@ -40,6 +40,7 @@ mod reaching;
 mod resources;
 mod results;
 mod spawns;
+mod starter;
 mod unsettled;
 mod waits;
 

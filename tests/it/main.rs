@@ -47,6 +47,7 @@ mod ruled_out;
 mod schedules;
 mod shared;
 mod sides;
+mod started;
 mod summary;
 mod supply;
 mod suppress;

@@ -1,7 +1,7 @@
 //! When the function literals of a function run.
 
 use crate::catalog::{Base, Callback, Called};
-use crate::index::LocalId;
+use crate::index::{Callee, LocalId};
 use crate::rules::scene::Scene;
 use crate::summary::{At, BodyId, Function, facts};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
@@ -64,7 +64,13 @@ fn run_of(scene: &Scene<'_>, function: &Function<'_>, expr: ExprId) -> Option<Ru
     }
     let place = args.iter().position(|&arg| scene.file.unparen(arg) == expr)? as u32;
     let index = scene.cx.index();
-    let known = facts(scene.cx.catalog(), index, scene.info.callee(call));
+    let called_func = scene.info.callee(call);
+    if let Callee::Func(func) = called_func
+        && scene.cx.summaries().starts(scene.cx.func.package, *func, place)
+    {
+        return Some(Run { at, how: How::Go });
+    }
+    let known = facts(scene.cx.catalog(), index, called_func);
     let called = known.all_in_force::<Callback>(scene.cx.versions()).find_map(|fact| {
         let this = |param: &crate::catalog::Place| {
             matches!(param.base, Base::Param(index) if index == place) && param.field.is_none()
