@@ -144,8 +144,13 @@ fn check_made(
         }
         Def::Local(local) => *local,
         Def::Field(field) => {
-            let is_lost = !is_covered(cx, read, made) && kept::is_lost(cx, read, made, field);
-            return is_lost.then(|| kept::tell(cx, function, made));
+            if is_covered(cx, read, made) {
+                return None;
+            }
+            return match kept::is_lost(cx, read, made, field) {
+                true => Some(kept::tell(cx, function, made)),
+                false => part::check(cx, read, made),
+            };
         }
         _ => return None,
     };

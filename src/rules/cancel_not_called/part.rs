@@ -10,7 +10,9 @@ use crate::rules::FunctionCx;
 use crate::rules::held::{self, Held, Lost, Way};
 use crate::rules::recurrence::{self, Runs};
 use crate::source::Span;
-use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root, Source};
+use crate::summary::{
+    Act, At, BodyId, ContextOrigin, Effect, Function, Mode, Place, Read, Root, Source,
+};
 use crate::syntax::{ExprId, Node};
 
 /// The first return that leaves the whole behind.
@@ -62,7 +64,7 @@ pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>, made: &Made) -> Option
 
 /// Whether somebody may wait for the end of the context when the function is `left`: a goroutine that was
 /// started has it, or its `Done` channel was given to somebody, or a parent keeps it and it was given to
-/// somebody.
+/// somebody, or is one that an object keeps and so stays.
 fn is_waited_for(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
@@ -73,8 +75,10 @@ fn is_waited_for(
     let function = &read.function;
     let context = Place::root(Root::Call(made.call, result));
     let parent = function.args(made.call).first();
-    let fresh =
-        parent.is_none_or(|&parent| cx.summaries().context(function, made.at, parent).is_fresh());
+    let origin = parent.map(|&parent| cx.summaries().context(function, made.at, parent));
+    let fresh = origin.as_ref().is_none_or(ContextOrigin::is_fresh);
+    let is_kept_by = |parent: Place| parent.root == Root::Receiver && !parent.path.is_empty();
+    let stays = !made.deadline && origin.and_then(|it| it.only()).is_some_and(is_kept_by);
     let mut effects = function.bodies().flat_map(|body| &read.effects(body).effects);
     let is_given = |effect: &Effect| {
         effect.act.escapes() && !matches!(effect.act, Act::Stored | Act::Returned(_))
@@ -92,6 +96,7 @@ fn is_waited_for(
             && (effect.mode == Mode::Spawned || !fresh && is_given(effect))
     });
     has_it
+        || stays
         || function.calls().any(|(at, call)| {
             let mut args = function.args(call).iter();
             is_before(at) && args.any(|&arg| is_done_of(function, at, arg, &context))

@@ -8,6 +8,8 @@
 //! evidence.
 
 mod handed;
+mod mistaken;
+mod words;
 
 use std::cell::OnceCell;
 
@@ -19,15 +21,18 @@ use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::first_line;
-use crate::rules::evidence::left_locked::handed::{caller_gives_back, handed, is_handed_over};
+use crate::rules::evidence::left_locked::handed::{
+    caller_gives_back, handed, handed_objects, is_handed_over,
+};
+use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks};
 use crate::rules::evidence::locks::{
-    Locking, MAX_CALLS, embeds_lock, is_own_lock, object, stands_for,
+    Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
 };
 use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Deed, Effect, Mode, Place, Read};
-use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
+use crate::syntax::{BranchKind, DeclKind, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// A call of a method of a lock.
 #[derive(Clone)]
@@ -46,23 +51,30 @@ struct Operation {
 
 /// Reports the locks that the function keeps on a path.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    if speaks_of_locks(scene) {
+    if is_of_locks(scene.name.name.as_str()) {
         return;
     }
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
     let operations = operations(scene, &read);
+    if !operations.iter().any(|it| matches!(it.name, "Lock" | "RLock") && !it.deferred) {
+        return;
+    }
+    let mistaken = mistaken::check(scene, &operations);
+    let is_mistaken = |text: &str| mistaken.iter().any(|(told, _)| told == text);
+    let is_told = comment_speaks_of_locks(scene);
     let handed = handed(scene);
     let mut bodies: FxHashMap<BodyId, Body> = FxHashMap::default();
     let mut edges = EDGES;
     for lock in &operations {
         let takes = matches!(lock.name, "Lock" | "RLock") && !lock.deferred;
-        if takes && !handed.contains(&lock.text) {
+        if takes && !handed.contains(&lock.text) && !is_mistaken(&lock.text) {
             let body = bodies
                 .entry(lock.at.body)
                 .or_insert_with(|| Body::of(&read, &operations, lock.at.body));
-            findings.extend(check_lock(scene, &read, &operations, lock, body, &mut edges));
+            findings.extend(check_lock(scene, &read, &operations, lock, body, is_told, &mut edges));
         }
     }
+    findings.extend(mistaken.into_iter().map(|(_, finding)| finding));
 }
 
 /// So many edges are taken for all locks of a function, each counted with what was decided before it. Honest
@@ -100,36 +112,6 @@ impl Body {
     }
 }
 
-/// Whether the name of the function, or the comment above it, says that it has to do with locks.
-fn speaks_of_locks(scene: &Scene<'_>) -> bool {
-    /// How far above a function its comment is looked for.
-    const ABOVE: u32 = 600;
-    let start = scene.file.decl(scene.cx.declared().decl).span.start;
-    is_of_locks(scene.name.name.as_str())
-        || scene.file.comments.iter().any(|comment| {
-            let near = comment.end <= start && comment.end + ABOVE >= start;
-            near && {
-                let text = scene.file.source.text(*comment);
-                let between = scene.file.source.text(Span::new(comment.end, start));
-                let adjoins = between.lines().all(|line| {
-                    let line = line.trim();
-                    line.is_empty() || line.starts_with("//")
-                }) && !between.contains("\n\n");
-                // Go's directives, such as the one that names this rule, stand without a blank.
-                let is_prose = !text.starts_with("//") || text.starts_with("// ");
-                adjoins && is_prose && is_of_locks(&text)
-            }
-        })
-}
-
-/// Whether a name, a comment or a condition speaks of locks: what blocks, or tells the time, does not.
-fn is_of_locks(text: &str) -> bool {
-    let others = ["block", "Block", "clock", "Clock"];
-    let text = others.iter().fold(text.to_owned(), |text, other| text.replace(other, " "));
-    let text = text.to_ascii_lowercase();
-    ["lock", "mutex", "held"].iter().any(|word| text.contains(word))
-}
-
 fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
     let mut found = Vec::new();
     for &node in scene.nodes.iter() {
@@ -164,6 +146,7 @@ fn check_lock<'a>(
     operations: &[Operation],
     lock: &Operation,
     body: &Body,
+    is_told: bool,
     edges: &mut usize,
 ) -> Option<Finding> {
     let function = &read.function;
@@ -238,6 +221,10 @@ fn check_lock<'a>(
     };
     let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
     let kept = OnceCell::new();
+    let is_kept = || *kept.get_or_init(|| is_waited_for(scene, lock) && is_kept(scene, lock));
+    // Who gives nothing back and has unlocked it on some way out cannot hand it over: nobody could know.
+    let is_secret = is_hidden(scene, lock)
+        || gives_nothing(scene, function.body(lock.at.body).literal) && !released.is_empty();
     let path = paths.iter().find(|path| match path.end {
         PathEnd::Exit(..) if never => true,
         PathEnd::Exit(_, exit) => {
@@ -248,19 +235,17 @@ fn check_lock<'a>(
             let left = broken_by(scene, path).or(returned);
             let end = left.map_or(u32::MAX, |left| scene.span(Node::Stmt(left)).end);
             let later = |unlock: &&Operation| scene.span(Node::Expr(unlock.call)).start > end;
-            let is_kept = || {
-                *kept.get_or_init(|| {
-                    is_hidden(scene, lock) && is_waited_for(scene, lock) && is_kept(scene, lock)
-                })
-            };
-            (releases.iter().any(later) || is_kept())
+            (releases.iter().any(later) || is_secret && is_kept())
                 && !is_alone_until(scene, lock, end)
                 && !returned.is_some_and(|stmt| is_handed_over(scene, lock, path, stmt))
         }
         PathEnd::Step(step) => step != lock.at.step || is_waited_for(scene, lock),
     })?;
     let release = releases.iter().find_map(|it| it.through).map_or(release, |it| it.as_str());
-    (!caller_gives_back(scene, lock, release)).then(|| tell(scene, lock, release, path, never))
+    // A comment may tell others to give it back: then it counts that nobody does.
+    let is_others = is_told && !(is_hidden(scene, lock) && is_kept());
+    (!is_others && !caller_gives_back(scene, lock, release))
+        .then(|| tell(scene, lock, release, path, never))
 }
 
 /// The step that starts a goroutine with a literal which gives back what the body around it has locked.
@@ -282,6 +267,20 @@ fn is_hidden(scene: &Scene<'_>, lock: &Operation) -> bool {
     scene.selector(lock.base).is_some_and(|(_, field)| !field.name.is_exported())
 }
 
+/// Whether the function, or a literal of it, has no results.
+fn gives_nothing(scene: &Scene<'_>, literal: Option<ExprId>) -> bool {
+    let Some(literal) = literal else {
+        return match &scene.file.decl(scene.cx.declared().decl).kind {
+            DeclKind::Func(func) => func.signature.results.is_empty(),
+            _ => false,
+        };
+    };
+    match &scene.file.expr(literal).kind {
+        ExprKind::FuncLit(literal) => literal.signature.results.is_empty(),
+        _ => false,
+    }
+}
+
 /// Whether somebody waits for a lock that is not given back: one of readers only who takes it to write, and the
 /// package has to have a function that does.
 fn is_waited_for(scene: &Scene<'_>, lock: &Operation) -> bool {
@@ -292,15 +291,17 @@ fn is_waited_for(scene: &Scene<'_>, lock: &Operation) -> bool {
     lock.name == "Lock" || has_writer()
 }
 
-/// The `break` by which a path leaves, where that is what it last decided to do: all that one way of an `if` does.
+/// The `break` or `goto` by which a path leaves, where that is what it last decided to do: all that one way of an `if` does.
 fn broken_by(scene: &Scene<'_>, path: &Path<(bool, Decided)>) -> Option<StmtId> {
     let (condition, holds) = path.decisions().next_back()?.condition()?;
     let Some(Node::Stmt(around)) = scene.parent(Node::Expr(condition)) else { return None };
     let StmtKind::If { then, .. } = scene.file.stmt(around).kind else { return None };
     let &last = scene.file.block(then).last().filter(|_| holds)?;
-    let breaks =
-        matches!(scene.file.stmt(last).kind, StmtKind::Branch { kind: BranchKind::Break, .. });
-    breaks.then_some(last)
+    let leaves = matches!(
+        scene.file.stmt(last).kind,
+        StmtKind::Branch { kind: BranchKind::Break | BranchKind::Goto, .. }
+    );
+    leaves.then_some(last)
 }
 
 /// Whether a lock is a variable of the function that up to a place in its text nobody else has, so that nobody
@@ -363,7 +364,7 @@ fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
     let mut given_back = false;
     for other in outside {
         let Some(read) = other.cx.summaries().read(other.cx.func) else { return false };
-        if !handed(&other).is_empty() {
+        if handed_objects(&other).any(|handed| handed.is_none_or(|handed| handed == wanted)) {
             return false;
         }
         let operations = operations(&other, &read);
@@ -372,7 +373,7 @@ fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
             let held = embeds_lock(&other, unlock.base).filter(|&held| held == wanted);
             let object = held.or_else(|| object(&other, unlock.base));
             let is_other = object.is_some_and(|object| object != wanted);
-            if is_other || is_own_lock(&other, unlock.base) {
+            if is_other || is_own_lock(&other, unlock.base) || is_foreign(&other, unlock.base) {
                 continue;
             }
             if object.is_none() || !is_own(&read, &operations, unlock) {

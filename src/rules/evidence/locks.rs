@@ -349,6 +349,15 @@ pub(super) fn is_own_lock(scene: &Scene<'_>, base: ExprId) -> bool {
     })
 }
 
+/// Whether `x` of `x.Lock()` is of a type of another package which has the method: no lock that this package declares.
+pub(super) fn is_foreign(scene: &Scene<'_>, base: ExprId) -> bool {
+    let ty = scene.info.type_of(base);
+    let named = ty.strip_pointer().named().map(|named| named.qualified());
+    let own = scene.cx.index().package(scene.cx.package.package).path;
+    let is_interface = || matches!(scene.cx.index().underlying(ty), Type::Interface(_));
+    named.is_some_and(|named| named.path != own) && !is_lock(ty.strip_pointer()) && !is_interface()
+}
+
 /// The lock that is embedded in what `x` of `x.Lock()` is, or points to, if the package declares its type.
 pub(super) fn embeds_lock(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     let ty = holder(scene, base);

@@ -6,9 +6,9 @@ use super::Operation;
 use crate::flow::{EdgeKind, Path};
 use crate::index::{LocalId, Type};
 use crate::rules::conditions::Decided;
-use crate::rules::evidence::locks::{Locking, object};
+use crate::rules::evidence::locks::{Locking, Object, object};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Whether the caller, or who receives what was sent, may have the lock after a `return`, and give it back
 /// by another function of the package, which does that without having taken it: who returns an error hands nothing over, nor does who says nothing
@@ -74,9 +74,18 @@ pub(super) fn caller_gives_back(scene: &Scene<'_>, lock: &Operation, release: &s
     })
 }
 
-/// The locks whose unlocking method is handed on as a value, as in `return mu.Unlock`.
+/// The locks whose unlocking method is handed on as a value, as in `return mu.Unlock`, as they are written.
 pub(super) fn handed(scene: &Scene<'_>) -> FxHashSet<String> {
-    let handed = scene.nodes.iter().filter_map(|&node| {
+    handed_bases(scene).map(|base| scene.text(base)).collect()
+}
+
+/// The same; `None` for a lock of which it is not known what it is.
+pub(super) fn handed_objects(scene: &Scene<'_>) -> impl Iterator<Item = Option<Object>> {
+    handed_bases(scene).map(|base| object(scene, base))
+}
+
+fn handed_bases(scene: &Scene<'_>) -> impl Iterator<Item = ExprId> {
+    scene.nodes.iter().filter_map(|&node| {
         let Node::Expr(expr) = node else { return None };
         let ExprKind::Selector { base, name } = scene.file.expr(expr).kind else { return None };
         let called = match scene.parent(node) {
@@ -87,7 +96,6 @@ pub(super) fn handed(scene: &Scene<'_>) -> FxHashSet<String> {
             _ => false,
         };
         let releases = matches!(name.name.as_str(), "Unlock" | "RUnlock");
-        (releases && !called).then(|| scene.text(base))
-    });
-    handed.collect()
+        (releases && !called).then_some(base)
+    })
 }
