@@ -229,6 +229,9 @@ pub struct Resource {
     /// only when none is given.
     #[serde(default)]
     pub without_options: bool,
+    /// The functions whose results are the options that do so; any option if none is named.
+    #[serde(default)]
+    pub tied_by: Vec<Box<str>>,
 }
 
 /// A type whose goroutine sends on a channel that a method hands out, bare: leaving the loop over

@@ -1,6 +1,8 @@
 //! Conditions that go together: a path that has found `err != nil` does not find `err == nil`
 //! further on, unless `err` was assigned in between; one that has set `found = true` finds `found`.
 
+use std::cell::OnceCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
@@ -9,7 +11,7 @@ use crate::index::{
     TypeDecl,
 };
 use crate::summary::{At, BodyId, Definition, Function, Source};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol, UnaryOp};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
 pub type Decided = Vec<(u16, bool)>;
@@ -91,6 +93,7 @@ impl Conditions {
         }
         let mut numbers: FxHashMap<&str, u16> = FxHashMap::default();
         let mut subjects: FxHashMap<u16, Option<Subject>> = FxHashMap::default();
+        let gaps = OnceCell::new();
         for (condition, text, negated) in &asked {
             let next = numbers.len() as u16;
             let subject = subject(function, body, *condition);
@@ -102,6 +105,11 @@ impl Conditions {
             // Two variables of the same name are asked about in the same words.
             let known = *subjects.entry(number).or_insert(subject);
             subjects.insert(number, subject.filter(|_| known == subject));
+            if names_field(function, *condition) {
+                for &gap in gaps.get_or_init(|| gaps_of(function, body)) {
+                    conditions.forgotten.entry(gap).or_default().push(number);
+                }
+            }
             for local in locals_in(function, Node::Expr(*condition)) {
                 for definition in function.definitions_of(local) {
                     if let Some(at) = definition.at.filter(|at| at.body == body) {
@@ -488,6 +496,37 @@ pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)>
         ExprKind::Unary { op: UnaryOp::Not, operand } => Some((text(file.unparen(operand)), true)),
         _ => Some((text(condition), false)),
     }
+}
+
+/// The calls of a body that take a lock which the body has given back before: what others share may have changed
+/// in between.
+fn gaps_of(function: &Function<'_>, body: BodyId) -> Vec<StepId> {
+    let cfg = &function.body(body).cfg;
+    let mut operations: Vec<(StepId, String, Symbol)> = Vec::new();
+    for step in cfg.steps() {
+        let Step::Call(call) = cfg.step(step) else { continue };
+        let Some((base, name)) = function.file.method_call(call) else { continue };
+        let name = name.name;
+        if matches!(name.as_str(), "Lock" | "RLock" | "Unlock" | "RUnlock") {
+            operations.push((step, function.text(base), name));
+        }
+    }
+    let gives = |name: Symbol| matches!(name.as_str(), "Unlock" | "RUnlock");
+    let is_retaken = |(taken, base, name): &&(StepId, String, Symbol)| {
+        !gives(*name)
+            && operations.iter().any(|(given, other, name)| {
+                gives(*name) && other == base && cfg.dominates(*given, *taken)
+            })
+    };
+    operations.iter().filter(is_retaken).map(|&(step, ..)| step).collect()
+}
+
+/// Whether a condition asks about a field.
+fn names_field(function: &Function<'_>, condition: ExprId) -> bool {
+    function.file.descendants(Node::Expr(condition)).any(|node| match node {
+        Node::Expr(expr) => matches!(function.info.resolve(expr), Def::Field(_)),
+        _ => false,
+    })
 }
 
 /// The variables that a node names.

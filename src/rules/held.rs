@@ -97,7 +97,7 @@ fn given<'a>(
         .of::<Resource>()
         .filter(|(entry, _)| entry.gate.holds(versions) == Some(true))
         .map(|(_, fact)| fact)
-        .filter(|fact| !fact.without_options || !has_options(function, call))
+        .filter(|fact| !fact.without_options || !is_tied(function, call, &fact.tied_by))
         .filter_map(|fact| match fact.place.base {
             Base::Result(result) => Some((fact, result)),
             _ => None,
@@ -180,16 +180,25 @@ fn is_shared(read: &Read<'_>, call: ExprId, result: u32, fact: &Resource, return
     })
 }
 
-/// Whether an argument is given for the variadic parameter of what is called.
-fn has_options(function: &Function<'_>, call: ExprId) -> bool {
-    let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
+/// Whether an option of a call may tie what it gives to something else: one of these functions made it, or any
+/// if none is named, or it is not seen what did.
+fn is_tied(function: &Function<'_>, call: ExprId, tied_by: &[Box<str>]) -> bool {
+    let ExprKind::Call { callee, ref args, spread, .. } = function.file.expr(call).kind else {
         return true;
     };
-    match function.info.type_of(callee) {
-        Type::Func(signature) if signature.variadic => args.len() >= signature.params.len(),
-        Type::Func(_) => false,
-        _ => !args.is_empty(),
-    }
+    let fixed = match function.info.type_of(callee) {
+        Type::Func(signature) if signature.variadic => signature.params.len() - 1,
+        Type::Func(_) => return false,
+        // Of a library that is not there it is not known which arguments are options.
+        _ if tied_by.is_empty() => 0,
+        _ => 1,
+    };
+    let is_other = |&option: &ExprId| {
+        let made_by = function.info.callee(function.file.unparen(option)).qualified(function.index);
+        made_by.is_some_and(|it| !tied_by.iter().any(|name| **name == *it.name.as_str()))
+    };
+    let options = args.get(fixed..).unwrap_or_default();
+    spread || !options.is_empty() && (tied_by.is_empty() || !options.iter().all(is_other))
 }
 
 /// Whether a method has a name that Go programs give to what ends a value.
@@ -197,10 +206,13 @@ pub fn names_end(method: Symbol) -> bool {
     matches!(method.as_str(), "Close" | "Shutdown" | "Stop")
 }
 
-/// Whether an act on the thing is one of those that end it.
+/// Whether an act on the thing is one of those that end it. Who asks for its `Done` channel learns that it has
+/// ended by itself.
 pub fn ends(fact: &Resource, act: Act) -> bool {
     fact.ends.iter().any(|end| match (end, act) {
-        (End::Method(name), Act::Method(called)) => **name == *called.as_str(),
+        (End::Method(name), Act::Method(called)) => {
+            **name == *called.as_str() || called.as_str() == "Done"
+        }
         (End::Call, Act::Called) => true,
         (End::Receive, Act::Received(_) | Act::Drained) => true,
         _ => false,

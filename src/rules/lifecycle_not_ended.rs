@@ -120,6 +120,7 @@ fn own_resources(
                 stop: None,
                 goroutine: true,
                 without_options: false,
+                tied_by: Vec::new(),
             };
             found.push((fact, call, at, resource.result, resource.started));
         }

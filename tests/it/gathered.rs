@@ -326,3 +326,20 @@ fn a_consumer_that_fills_its_own_channel() {
     let others = QUEUE.replace("go c.run()", "go c.run()\n\tgo c.take()");
     check(&(others + "\nfunc (c *Crawler) take() {\n\tfor {\n\t\t<-c.found\n\t}\n}\n"), &[]);
 }
+
+/// A goroutine with more steps than the body that starts it: each step is looked at in its own body.
+#[test]
+fn a_goroutine_that_does_more_than_who_starts_it() {
+    let source = "package m\n\nimport \"sync\"\n\nfunc walk(in []int, f func(int)) {\n\tvar wg sync.WaitGroup\n\tfor _, v := range in {\n\t\twg.Add(1)\n\t\tgo func(v int) {\n"
+        .to_owned()
+        + &"\t\t\tf(v)\n".repeat(12)
+        + "\t\t\twg.Done()\n\t\t}(v)\n\t}\n\twg.Wait()\n}\n";
+    check(&source, &[]);
+    check(
+        &source.replace(
+            "\t\t\twg.Done()",
+            "\t\t\tif v > 3 {\n\t\t\t\treturn\n\t\t\t}\n\t\t\twg.Done()",
+        ),
+        &["m.go:28 waitgroup-unbalanced high"],
+    );
+}

@@ -41,6 +41,7 @@ mod program;
 mod project;
 mod reached;
 mod real;
+mod registered;
 mod rescue;
 mod robustness;
 mod ruled_out;

@@ -29,6 +29,7 @@ pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>, made: &Made) -> Option
         stop: None,
         goroutine: false,
         without_options: false,
+        tied_by: Vec::new(),
     };
     let name = Some(function.text(made.cancel));
     let held = Held { at: made.at, call: made.call, result, fact: &fact, name, dropped: false };

@@ -197,9 +197,10 @@ impl<'g, 'a> Group<'g, 'a> {
         let Some(turn) = innermost(Node::Expr(call)) else { return false };
         let cfg = &self.read.function.body(add.body).cfg;
         let before = |at: At| at.body == add.body && at != add && cfg.dominates(at.step, add.step);
-        let started = self.used.iter().filter(|&&at| match cfg.step(at.step) {
-            Step::Go(stmt) => before(at) && innermost(Node::Stmt(stmt)) == Some(turn),
-            _ => false,
+        let started = self.used.iter().filter(|&&at| {
+            before(at)
+                && matches!(cfg.step(at.step),
+                    Step::Go(stmt) if innermost(Node::Stmt(stmt)) == Some(turn))
         });
         let counted = self
             .adds

@@ -7,15 +7,16 @@
 //! that it calls; or the only receiver does when it learns that it is to leave, or each receiver when it has
 //! left its loop for reasons of its own (`departing`). Or a server serves under the lock that all who end it take
 //! before (`served`); or who waits for a caller from outside has the lock that the method takes which ends
-//! the object (`closers`). Who calls may do so through an
-//! interface of the package. Room of a constant size counts as taken where several may call the function that
-//! sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for each
-//! element of `x` suffices.
+//! the object (`closers`); or who is sent to from a list takes itself out of it (`registered`). Who calls may do so
+//! through an interface of the package. Room of a constant size counts as taken where several may call the
+//! function that sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for
+//! each element of `x` suffices.
 
 mod arms;
 mod carried;
 mod closers;
 mod departing;
+mod registered;
 mod room;
 mod served;
 
@@ -52,6 +53,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         check_group(&groups, group, &scenes, &locks, findings);
     }
     closers::check(&groups, &locks, findings);
+    registered::check(&groups, &locks, findings);
     check_counters(package, &scenes, &locks, findings);
     served::check(package, &scenes, &locks, findings);
 }
