@@ -117,15 +117,19 @@ pub enum Intrinsic {
     CallsString,
 }
 
-/// The package `sync` for what stands in for it: <https://github.com/sasha-s/go-deadlock>, with its forks,
-/// has types of the same names and methods, which tell of deadlocks besides (deadlock.go of v0.3.9).
-fn as_of_sync(path: &str) -> &str {
-    if path.ends_with("/go-deadlock") { "sync" } else { path }
+/// The package `sync` for what stands in for it: packages that wrap it have types of the same names and methods,
+/// which do something besides. <https://github.com/sasha-s/go-deadlock> with its forks tells of deadlocks (deadlock.go
+/// of v0.3.9); many projects have a package `sync`, `syncs` or `syncutil` of their own that can log or check.
+fn as_of_sync<'p>(path: &'p str, name: &str) -> &'p str {
+    let last = path.rsplit('/').next().unwrap_or(path);
+    let wraps = matches!(last, "sync" | "syncs" | "syncutil") && path.contains('/');
+    let is_lock = matches!(name, "Mutex" | "RWMutex");
+    if last == "go-deadlock" || wraps && is_lock { "sync" } else { path }
 }
 
 /// The modelled type `path.name`.
 pub fn lib_type(path: &str, name: &str) -> Option<LibType> {
-    Some(match (as_of_sync(path), name) {
+    Some(match (as_of_sync(path, name), name) {
         ("sync", "Mutex") => LibType::Mutex,
         ("sync", "RWMutex") => LibType::RwMutex,
         ("sync", "WaitGroup") => LibType::WaitGroup,

@@ -24,14 +24,17 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
-    let wait = group.ops.iter().find(|op| is_wait(groups, group, op))?;
+    // Several may ask in the same way: each waits for an answer to its own request.
+    let waits: Vec<&Op> = group.ops.iter().filter(|op| is_wait(groups, group, op)).collect();
+    let &wait = waits.first()?;
+    let asks = |op: &Op| waits.iter().any(|wait| wait.scene == op.scene);
     let receives = group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range));
-    let mut receives = receives.filter(|op| op.scene != wait.scene);
+    let mut receives = receives.filter(|op| !asks(op));
     let answers: Vec<&Op> =
         group.ops.iter().filter(|op| matches!(op.act, Act::Send | Act::Close)).collect();
     let (&answer, rest) = answers.split_first()?;
     let alone = receives.next().is_none()
-        && answer.scene != wait.scene
+        && !asks(answer)
         && rest.iter().all(|other| other.same_body(answer))
         && !group.ops.iter().any(|op| op.act == Act::Notify);
     if !alone {
