@@ -24,7 +24,7 @@ use crate::rules::evidence::first_line;
 use crate::rules::evidence::left_locked::handed::{
     caller_gives_back, handed, handed_objects, is_handed_over,
 };
-use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks};
+use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks, is_prose};
 use crate::rules::evidence::locks::{
     Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
 };
@@ -354,7 +354,7 @@ fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
     let meant = comments.any(|&comment| {
         let text = scene.file.source.text(comment);
         // What tests of linters expect is no prose.
-        !text.starts_with("// want ") && is_of_locks(&text)
+        is_prose(&text) && !text.starts_with("// want ") && is_of_locks(&text)
     });
     if meant || is_passed_on(scene, lock) {
         return false;

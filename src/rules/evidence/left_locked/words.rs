@@ -17,9 +17,7 @@ pub(super) fn comment_speaks_of_locks(scene: &Scene<'_>) -> bool {
                 let line = line.trim();
                 line.is_empty() || line.starts_with("//")
             }) && !between.contains("\n\n");
-            // Go's directives, such as the one that names this rule, stand without a blank.
-            let is_prose = !text.starts_with("//") || text.starts_with("// ");
-            adjoins && is_prose && is_of_locks(&text)
+            adjoins && is_prose(&text) && is_of_locks(&text)
         }
     })
 }
@@ -31,4 +29,9 @@ pub(super) fn is_of_locks(text: &str) -> bool {
     let text = others.iter().fold(text.to_owned(), |text, other| text.replace(other, " "));
     let text = text.to_ascii_lowercase();
     ["lock", "mutex", "held"].iter().any(|word| text.contains(word))
+}
+
+/// Whether a comment is no directive, such as the one that names this rule: those of Go stand without a blank.
+pub(super) fn is_prose(comment: &str) -> bool {
+    !comment.starts_with("//") || comment.starts_with("// ")
 }

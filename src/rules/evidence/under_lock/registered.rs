@@ -149,7 +149,7 @@ fn taken_out<'g, 'a>(
 
 /// `delete(x.list, c)`, `append(x.list[:i], x.list[i+1:]...)`.
 fn takes_out(scene: &Scene<'_>, call: ExprId, list: Location) -> bool {
-    let &ExprKind::Call { ref args, .. } = &scene.file.expr(call).kind else { return false };
+    let ExprKind::Call { args, .. } = &scene.file.expr(call).kind else { return false };
     let Some(&first) = args.first() else { return false };
     match scene.info.callee(call) {
         Callee::Builtin(Builtin::Delete) => scene.field(first) == Some(list),
