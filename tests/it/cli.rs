@@ -532,6 +532,6 @@ fn what_is_known_of_a_package_is_shown_with_its_place() {
     let bolt = straggler(dir.path()).args(["catalog", "--for", "go.etcd.io/bbolt"]).output();
     let bolt = seen(&bolt.expect("straggler runs"));
     let first =
-        "exit 0\n# rules/catalog/etcd.toml:105\n[[blocking]]\nfunc = \"go.etcd.io/bbolt.Open\"\n";
+        "exit 0\n# rules/catalog/etcd.toml:106\n[[blocking]]\nfunc = \"go.etcd.io/bbolt.Open\"\n";
     assert!(bolt.starts_with(first), "{bolt}");
 }

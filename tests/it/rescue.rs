@@ -10,8 +10,12 @@ fn a_lock_that_is_left_at_the_end_of_a_function() {
                   \ts.n++\n}\n";
     let told = ["m.go:11 unlock-missing high"];
     check(source, &told);
-    // Others may name the lock, and give it back.
-    check(&source.replace("mu sync", "Mu sync").replace("s.mu", "s.Mu"), &[]);
+    // Others may name the lock, and give it back: but a function without results cannot tell them that it has it.
+    let named = source.replace("mu sync", "Mu sync").replace("s.mu", "s.Mu");
+    check(&named, &told);
+    let gives =
+        named.replace("check() {", "check() bool {").replace("\t\treturn\n", "\t\treturn false\n");
+    check(&gives.replace("\ts.n++\n}", "\ts.n++\n\treturn true\n}"), &[]);
     let ends = "\nfunc (s *s) done() {\n\ts.mu.Unlock()\n}\n";
     check(&format!("{source}{ends}"), &[]);
     // Who gives it back has taken it.
