@@ -244,6 +244,11 @@ fn confidence(scene: &Scene<'_>) -> Confidence {
     }
 }
 
+/// The confidence of a form that shows all that it claims in one function.
+fn confidence_of_own(scene: &Scene<'_>) -> Confidence {
+    if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High }
+}
+
 /// Whether a function stands in the file of no test, beside a function that is called like a test and takes what
 /// one does: that runs as any code does.
 fn stands_beside_copied_test(cx: &FunctionCx<'_>) -> bool {

@@ -206,17 +206,20 @@ pub fn names_end(method: Symbol) -> bool {
     matches!(method.as_str(), "Close" | "Shutdown" | "Stop")
 }
 
-/// Whether an act on the thing is one of those that end it. Who asks for its `Done` channel learns that it has
-/// ended by itself.
+/// Whether an act on the thing is one of those that end it.
 pub fn ends(fact: &Resource, act: Act) -> bool {
     fact.ends.iter().any(|end| match (end, act) {
-        (End::Method(name), Act::Method(called)) => {
-            **name == *called.as_str() || called.as_str() == "Done"
-        }
+        (End::Method(name), Act::Method(called)) => **name == *called.as_str(),
         (End::Call, Act::Called) => true,
         (End::Receive, Act::Received(_) | Act::Drained) => true,
         _ => false,
     })
+}
+
+/// Whether the thing may have ended after an act on it: who asks for its `Done` channel learns that it has ended by
+/// itself.
+fn may_have_ended(fact: &Resource, act: Act) -> bool {
+    ends(fact, act) || matches!(act, Act::Method(name) if name.as_str() == "Done")
 }
 
 impl Held<'_> {

@@ -3,12 +3,12 @@
 //! Evidence: from the `Lock` no way leads out of the body, and none to a step that may give the lock back: what
 //! is deferred never runs. Another function of the package takes the same lock, and waits for ever.
 
-use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::rules::PackageCx;
-use crate::rules::evidence::first_line;
 use crate::rules::evidence::locks::{Locking, Locks, Taken, gives_back, locked, tells_of_locks};
-use crate::rules::scene::{Scene, is_beside_tests};
+use crate::rules::evidence::{confidence_of_own, first_line};
+use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node, StmtKind};
 
 /// Reports the locks of the package that are held for ever.
@@ -86,8 +86,7 @@ fn tell(scene: &Scene<'_>, taken: &Taken, wanted: &Taken) -> Finding {
     let message =
         format!("`{name}` is locked here before a loop that has no end: nobody gets it again");
     let mut finding = scene.cx.finding(span, "stays locked", message);
-    finding.confidence =
-        if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
+    finding.confidence = confidence_of_own(scene);
     let after = scene.nodes.iter().copied().find(|&node| {
         let Node::Stmt(stmt) = node else { return false };
         matches!(scene.file.stmt(stmt).kind, StmtKind::For { .. } | StmtKind::Range { .. })

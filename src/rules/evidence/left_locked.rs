@@ -20,7 +20,6 @@ use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepI
 use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
-use crate::rules::evidence::first_line;
 use crate::rules::evidence::left_locked::handed::{
     caller_gives_back, handed, handed_objects, is_handed_over,
 };
@@ -29,7 +28,8 @@ use crate::rules::evidence::locks::{
     Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
 };
 use crate::rules::evidence::traffic::loops_around;
-use crate::rules::scene::{Scene, is_beside_tests, outside_tests};
+use crate::rules::evidence::{confidence_of_own, first_line};
+use crate::rules::scene::{Scene, outside_tests};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Deed, Effect, Mode, Place, Read};
 use crate::syntax::{BranchKind, DeclKind, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
@@ -291,7 +291,8 @@ fn is_waited_for(scene: &Scene<'_>, lock: &Operation) -> bool {
     lock.name == "Lock" || has_writer()
 }
 
-/// The `break` or `goto` by which a path leaves, where that is what it last decided to do: all that one way of an `if` does.
+/// The `break` or `goto` by which a path leaves, where that is what it last decided to do: all that one way of an
+/// `if` does.
 fn broken_by(scene: &Scene<'_>, path: &Path<(bool, Decided)>) -> Option<StmtId> {
     let (condition, holds) = path.decisions().next_back()?.condition()?;
     let Some(Node::Stmt(around)) = scene.parent(Node::Expr(condition)) else { return None };
@@ -724,8 +725,7 @@ fn tell(
         false => format!("`{name}` is locked here and not unlocked on every way out"),
     };
     let mut finding = cx.finding(locked, "stays locked", message);
-    finding.confidence =
-        if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
+    finding.confidence = confidence_of_own(scene);
     if never {
         finding.confidence = finding.confidence.min(Confidence::Medium);
     }

@@ -13,15 +13,15 @@
 mod chosen;
 mod guard;
 
-use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, asked, condition};
-use crate::rules::evidence::first_line;
 use crate::rules::evidence::miscounted::guard::{Found, Guards};
 use crate::rules::evidence::runs::{How, Run, runs};
 use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
-use crate::rules::scene::{Scene, is_beside_tests};
+use crate::rules::evidence::{confidence_of_own, first_line};
+use crate::rules::scene::Scene;
 use crate::source::Span;
 use crate::summary::{At, BodyId, Read};
 use crate::syntax::{BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
@@ -391,8 +391,7 @@ impl<'g, 'a> Group<'g, 'a> {
         let span = cfg.step(wait.step).span(scene.file);
         let message = format!("`{name}` never gets to zero on one path, so this waits for ever");
         let mut finding = scene.cx.finding(span, "waits here", message);
-        finding.confidence =
-            if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
+        finding.confidence = confidence_of_own(scene);
         finding.why = format!("nothing else counts `{name}` down");
         finding
     }

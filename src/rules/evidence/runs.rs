@@ -64,13 +64,13 @@ fn run_of(scene: &Scene<'_>, function: &Function<'_>, expr: ExprId) -> Option<Ru
     }
     let place = args.iter().position(|&arg| scene.file.unparen(arg) == expr)? as u32;
     let index = scene.cx.index();
-    let called_func = scene.info.callee(call);
-    if let Callee::Func(func) = called_func
+    let named = scene.info.callee(call);
+    if let Callee::Func(func) = named
         && scene.cx.summaries().starts(scene.cx.func.package, *func, place)
     {
         return Some(Run { at, how: How::Go });
     }
-    let known = facts(scene.cx.catalog(), index, called_func);
+    let known = facts(scene.cx.catalog(), index, named);
     let called = known.all_in_force::<Callback>(scene.cx.versions()).find_map(|fact| {
         let this = |param: &crate::catalog::Place| {
             matches!(param.base, Base::Param(index) if index == place) && param.field.is_none()

@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::holders::{self, may_end_parts};
-use super::{Held, ends};
+use super::{Held, may_have_ended};
 use crate::catalog::{End, Pure};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalId};
@@ -82,7 +82,7 @@ fn lost_by_goroutine(
     let (whole, thing) = (held.whole(), held.thing());
     let is_about = |effect: &&Effect| effect.place.is_within(&whole) && !harmless(effect);
     let settles = |effect: &Effect| {
-        effect.act.escapes() || ends(held.fact, effect.act) && is_end_of(effect, &thing)
+        effect.act.escapes() || may_have_ended(held.fact, effect.act) && is_end_of(effect, &thing)
     };
     let own = read.effects(held.at.body).effects.iter();
     let mut given = own.filter(is_about).filter(|effect| settles(effect)).map(|effect| effect.at);
@@ -277,8 +277,10 @@ fn settled(
                 }
                 let settles = match name.kind {
                     _ if is_above => may_end_parts(function, effect),
-                    Kind::Given => ends(held.fact, effect.act) && is_end_of(effect, &thing),
-                    Kind::Wrapper | Kind::Part => ends(held.fact, effect.act),
+                    Kind::Given => {
+                        may_have_ended(held.fact, effect.act) && is_end_of(effect, &thing)
+                    }
+                    Kind::Wrapper | Kind::Part => may_have_ended(held.fact, effect.act),
                 };
                 if !settles && !effect.act.escapes() {
                     continue;

@@ -5,8 +5,9 @@
 //! these names is not known.
 
 use super::Operation;
-use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::rules::scene::{Scene, is_beside_tests};
+use crate::diagnostic::{Finding, Label, Role};
+use crate::rules::evidence::confidence_of_own;
+use crate::rules::scene::Scene;
 use crate::syntax::Node;
 
 /// What is told of the operations of a function, with the texts of the locks that it is told of.
@@ -98,10 +99,7 @@ fn tell(
 ) -> Finding {
     let cx = &scene.cx;
     let mut finding = cx.finding(scene.span(Node::Expr(wrong.call)), label, message);
-    finding.confidence = match is_beside_tests(cx) {
-        true => Confidence::Low,
-        false => Confidence::High,
-    };
+    finding.confidence = confidence_of_own(scene);
     finding.labels.push(Label {
         location: cx.location(scene.span(Node::Expr(first.call))),
         role: Role::Made,

@@ -4,18 +4,18 @@
 //! there to a step of the same body that takes it again, past none that may give it back in turn. What
 //! is deferred runs when the function returns, not at the end of a turn or a block.
 
-use crate::diagnostic::{Confidence, Finding, Label, Role};
+use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{PathEnd, Start, StepId};
 use crate::index::Callee;
 use crate::rules::conditions::{Conditions, Way, condition};
-use crate::rules::evidence::first_line;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{
     Locks, Object, Taken, gives_back, held_at, locked, object, unlocked,
 };
 use crate::rules::evidence::relocked::first::base_of;
 use crate::rules::evidence::relocked::waits;
-use crate::rules::scene::{Scene, is_beside_tests};
+use crate::rules::evidence::{confidence_of_own, first_line};
+use crate::rules::scene::Scene;
 use crate::summary::{At, Function};
 use crate::syntax::{ExprId, Node};
 
@@ -118,8 +118,7 @@ fn tell(
     );
     let at = scene.span(Node::Expr(again.call));
     let mut finding = cx.finding(first_line(scene, at), "waits for itself", message);
-    finding.confidence =
-        if is_beside_tests(&scene.cx) { Confidence::Low } else { Confidence::High };
+    finding.confidence = confidence_of_own(scene);
     finding.defect = cx.location(scene.span(Node::Expr(unlock)));
     let mut label = |location, role, message: String| {
         finding.labels.push(Label { location, role, message });

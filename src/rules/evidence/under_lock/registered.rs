@@ -39,10 +39,8 @@ fn check_send(groups: &Groups<'_>, locks: &Locks, send: &Op) -> Option<Finding> 
         return None;
     }
     let channel = scene.info.type_of(send.channel);
-    let is_alike = |op: &&Op| {
-        let other = groups.scenes[op.scene].info.type_of(op.channel);
-        element(other).zip(element(channel)).is_some_and(|(a, b)| a.identical(b) == Some(true))
-    };
+    let is_alike =
+        |op: &&Op| carries_the_same(groups.scenes[op.scene].info.type_of(op.channel), channel);
     // What is made elsewhere is another list's.
     let is_made = |group: &&Group| group.ops.iter().any(|op| matches!(op.act, Act::Make(_)));
     let made = || groups.all().iter().filter(is_made);
@@ -70,9 +68,11 @@ fn check_send(groups: &Groups<'_>, locks: &Locks, send: &Op) -> Option<Finding> 
                     matches!(op.act, Act::Receive | Act::Range)
                         && groups.scenes[op.scene].cx.func == by.cx.func
                 });
-                let is_ours = !drains
-                    && room == 0 && by.name.name.is_exported() && is_handed_out(groups, channel);
-                is_ours.then_some((format!("`{}`", by.name.name), "for who receives no more", taken))?
+                let is_left = by.name.name.is_exported() && is_handed_out(groups, channel);
+                if drains || room > 0 || !is_left {
+                    return None;
+                }
+                (format!("`{}`", by.name.name), "for who receives no more", taken)
             }
         };
         let what = format!("this send on `{}`", scene.text(send.channel));
@@ -113,10 +113,11 @@ fn list_of(scene: &Scene<'_>, send: &Op) -> Option<Location> {
     })
 }
 
-fn element(ty: &Type) -> Option<&Type> {
-    match ty {
-        Type::Chan(_, element) => Some(element),
-        _ => None,
+/// Whether both are channels of one element type, in whatever direction.
+fn carries_the_same(one: &Type, other: &Type) -> bool {
+    match (one, other) {
+        (Type::Chan(_, one), Type::Chan(_, other)) => one.identical(other) == Some(true),
+        _ => false,
     }
 }
 
@@ -166,10 +167,6 @@ fn is_handed_out(groups: &Groups<'_>, channel: &Type) -> bool {
     groups.scenes.iter().any(|scene| {
         let Type::Func(signature) = scene.cx.index().func_type(scene.cx.func) else { return false };
         let mut results = signature.results.iter();
-        scene.name.name.is_exported()
-            && results.any(|result| {
-                let pair = element(result).zip(element(channel));
-                pair.is_some_and(|(a, b)| a.identical(b) == Some(true))
-            })
+        scene.name.name.is_exported() && results.any(|result| carries_the_same(result, channel))
     })
 }
