@@ -347,6 +347,15 @@ impl Type {
         }
     }
 
+    /// Where the defined type is declared that this is, or that this points to; `None` if that is in a function, or
+    /// not known.
+    pub fn declared(&self) -> Option<ObjectId> {
+        match self.named()?.decl {
+            TypeDecl::Global(object) => Some(object),
+            _ => None,
+        }
+    }
+
     /// The defined type that this is, or that this points to.
     pub fn named(&self) -> Option<&Named> {
         match self.strip_pointer() {

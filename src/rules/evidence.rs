@@ -78,7 +78,7 @@ use crate::index::{Callee, Func, Type};
 use crate::rules::evidence::groups::{Groups, Op};
 use crate::rules::evidence::one_ended::End;
 use crate::rules::evidence::own_end::Awaited;
-use crate::rules::evidence::traffic::{each_channel, each_returned, loops_around};
+use crate::rules::evidence::traffic::{each_channel, each_returned};
 use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, counts_where, holds_any, is_beside_tests};
 use crate::rules::{EVERYWHERE, FunctionCx, PackageCx};
@@ -320,7 +320,7 @@ fn ends_with_main(cx: &FunctionCx<'_>, depth: u32) -> bool {
                 Some(Node::Expr(call)) => {
                     matches!(scene.info.callee(call), Callee::Func(func) if *func == cx.func)
                         && scene.literal_around(node).is_none()
-                        && loops_around(&scene, node).is_empty()
+                        && scene.loops_around(node).is_empty()
                         && scene.go_of(call).is_none()
                 }
                 _ => false,

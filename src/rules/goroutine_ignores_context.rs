@@ -7,7 +7,7 @@
 use crate::catalog;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Builtin, Callee, Def, Func, FuncId, LocalKind, ObjectId, Type, TypeDecl};
+use crate::index::{Builtin, Callee, Def, Func, FuncId, LocalKind, ObjectId, Type};
 use crate::rules::endable::ticker_of;
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::{may_start_goroutines, serves_tests};
@@ -210,23 +210,16 @@ fn end_of_value(cx: &FunctionCx<'_>, function: &Function<'_>, literal: Node) -> 
             LocalKind::Param(_) => false,
             _ => local.owner.is_none() && is_given_back(cx, &local.ty),
         };
-        ended_by(cx, declared_type(&local.ty)?).filter(|_| is_own)
+        ended_by(cx, local.ty.declared()?).filter(|_| is_own)
     })
-}
-
-fn declared_type(ty: &Type) -> Option<ObjectId> {
-    match ty.strip_pointer().named()?.decl {
-        TypeDecl::Global(object) => Some(object),
-        _ => None,
-    }
 }
 
 /// Whether the function gives something of a type to its callers, as a constructor does.
 fn is_given_back(cx: &FunctionCx<'_>, ty: &Type) -> bool {
     let own = cx.index().func_type(cx.func);
     let Type::Func(signature) = &own else { return false };
-    let wanted = declared_type(ty);
-    wanted.is_some() && signature.results.iter().any(|result| declared_type(result) == wanted)
+    let wanted = ty.declared();
+    wanted.is_some() && signature.results.iter().any(|result| result.declared() == wanted)
 }
 
 /// The method that ends values of a type of the same package.

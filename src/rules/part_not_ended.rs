@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::catalog::{Base, End, Resource};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::{BodyInfo, Callee, Def, Func, FuncId, LocalId, ObjectId, Type, TypeDecl};
+use crate::index::{BodyInfo, Callee, Def, Func, FuncId, LocalId, ObjectId, Type};
 use crate::rules::scene::serves_tests;
 use crate::rules::{Check, PackageCx, Rule, held};
 use crate::source::Location;
@@ -128,7 +128,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                     }
                 }
                 ExprKind::CompositeLit { elements, .. } => {
-                    let Some(owner) = declared(self.info.type_of(expr)) else { continue };
+                    let Some(owner) = self.info.type_of(expr).declared() else { continue };
                     for element in elements {
                         let Some(key) = element.key else { continue };
                         if let ExprKind::Ident(name) = self.file.expr(key).kind
@@ -145,7 +145,7 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     fn field(&self, base: ExprId, name: Symbol) -> Option<FieldOf> {
         let ty = self.info.type_of(base);
-        let owner = declared(ty).filter(|&owner| self.may_be_told((owner, name)))?;
+        let owner = ty.declared().filter(|&owner| self.may_be_told((owner, name)))?;
         let Type::Struct(fields) = self.cx.index.underlying(ty.strip_pointer()) else {
             return None;
         };
@@ -306,13 +306,6 @@ impl<'r, 'a> Reader<'r, 'a> {
             Node::Expr(expr) => !matches!(self.file.expr(*expr).kind, ExprKind::Paren(_)),
             _ => true,
         })
-    }
-}
-
-fn declared(ty: &Type) -> Option<ObjectId> {
-    match ty.strip_pointer().named()?.decl {
-        TypeDecl::Global(object) => Some(object),
-        _ => None,
     }
 }
 

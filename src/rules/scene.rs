@@ -555,6 +555,17 @@ impl<'a> Scene<'a> {
         targets.get(cancel as usize).copied().flatten()
     }
 
+    /// The loops around a node in its own body, innermost first.
+    pub fn loops_around(&self, node: Node) -> Vec<StmtId> {
+        let own = self.around(node).take_while(|&around| self.as_literal(around).is_none());
+        let loops = own.filter_map(|around| {
+            let Node::Stmt(stmt) = around else { return None };
+            let kind = &self.file.stmt(stmt).kind;
+            matches!(kind, StmtKind::For { .. } | StmtKind::Range { .. }).then_some(stmt)
+        });
+        loops.collect()
+    }
+
     /// The `go` statements that start a declared function, and their calls.
     pub fn starts(&self, func: FuncId) -> impl Iterator<Item = (StmtId, ExprId)> {
         self.nodes.iter().filter_map(move |&node| {

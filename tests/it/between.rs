@@ -33,7 +33,13 @@ fn a_send_that_does_not_hear_what_its_caller_ends_it_by() {
     let guarded = "select {\n\t\t\t\tcase events <- change:\n\t\t\t\tcase <-ctx.Done():\n\t\t\t\t\treturn\n\t\t\t\t}";
     check(&WATCH.replace("events <- change", guarded), &[]);
     // Whoever ends it may wait for the last value: the close tells that there is none.
-    check(&WATCH.replace("\t\tfor {", "\t\tdefer close(events)\n\t\tfor {"), &[]);
+    let closed = WATCH.replace("\t\tfor {", "\t\tdefer close(events)\n\t\tfor {");
+    check(&closed, &[]);
+    // One that is known to call it does not wait for it.
+    let first = "\nfunc first(ctx context.Context, s *Source) int {\n\tselect {\n\tcase e := <-s.Watch(ctx):\n\t\treturn e\n\tcase <-ctx.Done():\n\t\treturn 0\n\t}\n}\n";
+    check(&format!("{closed}{first}"), &["m.go:16 send-without-receiver medium"]);
+    let all = "\nfunc all(ctx context.Context, s *Source) (sum int) {\n\tfor e := range s.Watch(ctx) {\n\t\tsum += e\n\t}\n\treturn sum\n}\n";
+    check(&format!("{closed}{all}"), &[]);
     // There is room for a value that comes late.
     check(&WATCH.replace("make(chan int)", "make(chan int, 1)"), &[]);
     // Nobody says that it is to end.

@@ -24,6 +24,7 @@ mod flow;
 mod fuzz;
 mod gathered;
 mod given_up;
+mod handed_out;
 mod harmless;
 mod hostile;
 mod index;

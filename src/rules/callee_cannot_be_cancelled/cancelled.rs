@@ -3,7 +3,7 @@
 use crate::flow::Step;
 use crate::index::{Callee, Func, FuncId, Index, ObjectId, Type};
 use crate::rules::FunctionCx;
-use crate::rules::callee_cannot_be_cancelled::stay::{declared_as, field_of, holds};
+use crate::rules::callee_cannot_be_cancelled::stay::{field_of, holds};
 use crate::rules::scene::serves_tests;
 use crate::source::Location;
 use crate::summary::{Function, Read};
@@ -22,7 +22,7 @@ pub(super) enum Cancelled {
 /// How the context is cancelled that `context` is.
 pub(super) fn with(cx: &FunctionCx<'_>, function: &Function<'_>, context: ExprId) -> Cancelled {
     let held = field_of(function.file, &function.info, context);
-    let Some((owner, field)) = held.and_then(|(of, name)| Some((declared_as(&of)?, name))) else {
+    let Some((owner, field)) = held.and_then(|(of, name)| Some((of.declared()?, name))) else {
         return Cancelled::Unknown;
     };
     let Some(cancel) = cancel_beside(cx.index(), owner, field) else { return Cancelled::Unknown };
@@ -62,7 +62,7 @@ fn cancel_beside(index: &Index<'_>, owner: ObjectId, context: Symbol) -> Option<
                 let info = index.body(func.id);
                 let own = |expr: ExprId| {
                     let (of, name) = field_of(file, &info, expr)?;
-                    (declared_as(&of) == Some(owner)).then_some(name)
+                    (of.declared() == Some(owner)).then_some(name)
                 };
                 (own(*first)? == context).then(|| own(*second))?
             }
@@ -82,7 +82,7 @@ fn in_literal(
     let file: &File = index.file_of(func.id);
     let ExprKind::CompositeLit { elements, .. } = &file.expr(literal).kind else { return None };
     let info = index.body(func.id);
-    if declared_as(info.type_of(literal)) != Some(owner) {
+    if info.type_of(literal).declared() != Some(owner) {
         return None;
     }
     let key = |element: &Element| match file.expr(element.key?).kind {
@@ -117,7 +117,7 @@ fn calls_of_field(index: &Index<'_>, func: FuncId, owner: ObjectId, field: Symbo
         let Node::Expr(call) = node else { return None };
         let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
         let (of, name) = field_of(file, &info, callee)?;
-        (declared_as(&of) == Some(owner) && name == field).then_some(call)
+        (of.declared() == Some(owner) && name == field).then_some(call)
     });
     calls.collect()
 }

@@ -5,7 +5,7 @@ use crate::flow::Step;
 use crate::index::{Basic, Callee, Def, Func, FuncId, Index, ObjectId, Type};
 use crate::project::PackageId;
 use crate::rules::callee_cannot_be_cancelled::Look;
-use crate::rules::callee_cannot_be_cancelled::stay::{Stay, declared_as, field_of, holds};
+use crate::rules::callee_cannot_be_cancelled::stay::{Stay, field_of, holds};
 use crate::rules::scene::serves_tests;
 use crate::summary::{At, BodyFlow, Function, Read};
 use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind, Symbol};
@@ -77,7 +77,7 @@ fn deed(look: Look<'_, '_>, func: &Func, owner: ObjectId, cond: Symbol, flags: &
     let info = index.body(func.id);
     let own_field = |expr: ExprId| {
         let (of, name) = field_of(file, &info, expr)?;
-        (declared_as(&of) == Some(owner)).then_some(name)
+        (of.declared() == Some(owner)).then_some(name)
     };
     let (mut wakes, mut changes) = (false, false);
     for node in file.descendants(Node::Decl(func.decl)) {
@@ -130,7 +130,7 @@ fn flags(index: &Index<'_>, owner: ObjectId, function: &Function<'_>) -> Vec<Sym
             index.underlying(function.info.type_of(expr)),
             Type::Basic(Basic::Bool | Basic::UntypedBool)
         );
-        (declared_as(&of) == Some(owner) && is_bool).then_some(name)
+        (of.declared() == Some(owner) && is_bool).then_some(name)
     };
     let mut flags: Vec<Symbol> = function.file.descendants(root).filter_map(flag).collect();
     flags.dedup();
@@ -192,8 +192,8 @@ fn is_called_in(
         if !holds(index, func, ender) || serves_tests(index, func.id) {
             return false;
         }
-        let is_own = declared_as(&stay.object.ty).is_some()
-            && func.receiver.and_then(|receiver| receiver.ty) == declared_as(&stay.object.ty);
+        let is_own = stay.object.ty.declared().is_some()
+            && func.receiver.and_then(|receiver| receiver.ty) == stay.object.ty.declared();
         !is_own && may_end(look, stay, ender, func.id, turn)
     })
 }
@@ -228,7 +228,7 @@ fn may_end(
                 match info.resolve(expr) {
                     Def::Method(method, _) => {
                         let owner = index.func(*method).receiver.and_then(|receiver| receiver.ty);
-                        owner == declared_as(&stay.object.ty)
+                        owner == stay.object.ty.declared()
                     }
                     Def::InterfaceMethod(_) | Def::External(_) | Def::Unknown => true,
                     _ => false,
@@ -246,7 +246,7 @@ fn is_of(look: Look<'_, '_>, stay: &Stay, callee: &Callee) -> bool {
     match callee {
         Callee::Func(method) => {
             let owner = index.func(*method).receiver.and_then(|receiver| receiver.ty);
-            owner.is_some() && owner == declared_as(object)
+            owner.is_some() && owner == object.declared()
                 || matches!(index.underlying(object), Type::Interface(_))
                     && owner.is_some_and(|owner| {
                         let ty = index.object_type(owner).pointer();
@@ -254,14 +254,14 @@ fn is_of(look: Look<'_, '_>, stay: &Stay, callee: &Callee) -> bool {
                     })
         }
         Callee::InterfaceMethod(selection) => {
-            let same = declared_as(&selection.owner) == declared_as(object);
+            let same = selection.owner.declared() == object.declared();
             let is_interface = matches!(index.underlying(object), Type::Interface(_));
             same || is_interface
                 || index.implements(&object.clone().pointer(), &selection.owner) != Some(false)
         }
         // A type that is not there is another one than the object's, if that is known.
         Callee::External(name) => match (name.receiver, object.named()) {
-            (Some(_), Some(own)) if declared_as(object).is_some() => own.path == name.path,
+            (Some(_), Some(own)) if object.declared().is_some() => own.path == name.path,
             _ => true,
         },
         Callee::Unknown { .. } => true,
@@ -273,9 +273,9 @@ fn is_of(look: Look<'_, '_>, stay: &Stay, callee: &Callee) -> bool {
 fn is_another(stay: &Stay, base: Option<(Type, Symbol)>) -> bool {
     match (&stay.object.field, base) {
         (Some((own, field)), Some((of, name))) => {
-            declared_as(own).is_some()
-                && declared_as(&of).is_some()
-                && (declared_as(own), *field) != (declared_as(&of), name)
+            own.declared().is_some()
+                && of.declared().is_some()
+                && (own.declared(), *field) != (of.declared(), name)
         }
         _ => false,
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::catalog::{self, Blocking, Op, When};
 use crate::flow::Step;
 use crate::index::{
-    BodyInfo, Callee, Def, Func, FuncId, Index, ObjectId, ObjectKind, Selection, Type, TypeDecl,
+    BodyInfo, Callee, Def, Func, FuncId, Index, ObjectId, ObjectKind, Selection, Type,
 };
 use crate::project::PackageId;
 use crate::rules::callee_cannot_be_cancelled::enders::Wakers;
@@ -163,7 +163,7 @@ impl<'a> Search<'_, 'a> {
             let Step::Call(call) = cfg.step(step) else { return None };
             let base = turns::base_of_model(self.look.cx, function, call, Op::CondWait)?;
             let (of, field) = field_of(function.file, &function.info, base)?;
-            (declared_as(&of) == Some(owner) && cfg.reaches(step, step)).then_some((call, field))
+            (of.declared() == Some(owner) && cfg.reaches(step, step)).then_some((call, field))
         })?;
         let root = Node::Decl(declared.decl);
         let sees_end = function.file.descendants(root).any(|node| match node {
@@ -233,7 +233,7 @@ impl<'a> Search<'_, 'a> {
 
     /// The only type beside an interface that implements it.
     fn implementation(&mut self, selection: &Arc<Selection>) -> Option<Inside<'a>> {
-        let owner = declared_as(&selection.owner)?;
+        let owner = selection.owner.declared()?;
         let index = self.look.cx.index();
         if is_standard(self.look, owner.package) {
             return None;
@@ -246,7 +246,7 @@ impl<'a> Search<'_, 'a> {
 
     /// The only function that is ever put into a field.
     fn field(&mut self, selection: &Selection) -> Option<Inside<'a>> {
-        let owner = declared_as(&selection.owner)?;
+        let owner = selection.owner.declared()?;
         let index = self.look.cx.index();
         let mut given = Vec::new();
         for func in &index.package(owner.package).funcs {
@@ -319,7 +319,7 @@ fn assigned(index: &Index<'_>, func: &Func, owner: ObjectId, field: Symbol) -> V
                 let ExprKind::CompositeLit { elements, .. } = &file.expr(expr).kind else {
                     continue;
                 };
-                if declared_as(info.type_of(expr)) != Some(owner) {
+                if info.type_of(expr).declared() != Some(owner) {
                     continue;
                 }
                 let is_it = |key: ExprId| matches!(file.expr(key).kind, ExprKind::Ident(name) if name == field);
@@ -330,7 +330,7 @@ fn assigned(index: &Index<'_>, func: &Func, owner: ObjectId, field: Symbol) -> V
                 let StmtKind::Assign { left, right, .. } = &file.stmt(stmt).kind else { continue };
                 let is_it = |left: ExprId| {
                     field_of(file, &info, left)
-                        .is_some_and(|(of, name)| name == field && declared_as(&of) == Some(owner))
+                        .is_some_and(|(of, name)| name == field && of.declared() == Some(owner))
                 };
                 for (place, _) in left.iter().enumerate().filter(|(_, left)| is_it(**left)) {
                     found.push(right.get(place).copied().unwrap_or(right[0]));
@@ -387,14 +387,6 @@ pub(super) fn denoted<'i>(file: &File, info: &'i BodyInfo, expr: ExprId) -> Opti
     let expr = file.unparen(expr);
     match file.expr(expr).kind {
         ExprKind::Ident(_) | ExprKind::Selector { .. } => Some(info.resolve(expr)),
-        _ => None,
-    }
-}
-
-/// The declaration of a type, or of what a pointer points to.
-pub(super) fn declared_as(ty: &Type) -> Option<ObjectId> {
-    match ty.named()?.decl {
-        TypeDecl::Global(object) => Some(object),
         _ => None,
     }
 }

@@ -20,8 +20,8 @@ use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::ends_process;
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{
-    Channel, Deed, MANY, Made, Volume, asks_length, body_of, loops_around, made_channels,
-    mentions_any, received_from,
+    Channel, Deed, MANY, Made, Volume, asks_length, body_of, made_channels, mentions_any,
+    received_from,
 };
 use crate::rules::scene::Scene;
 use crate::source::Span;
@@ -251,7 +251,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
         let cfg = self.cfg();
         let step_loops = |step: StepId| {
             let node = scene.outermost(cfg.step(step).span(scene.file));
-            node.map_or_else(Vec::new, |node| loops_around(scene, node))
+            node.map_or_else(Vec::new, |node| scene.loops_around(node))
         };
         let mut started = FxHashSet::default();
         for sender in &self.senders {

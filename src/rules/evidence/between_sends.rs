@@ -4,16 +4,17 @@
 //! nobody else, and starts one goroutine, which alone sends on it: with nothing beside, in a loop. A `select` of
 //! that loop leaves by what the caller gave the function for it, a context or a channel, or by what it got from it:
 //! a channel, or a function that closes one or cancels a context. So the caller means to end it, and does not have
-//! to receive after that; nor could he know how long, since nobody closes the channel. Where the end comes while the
-//! goroutine is on its way to the send, it stays there.
+//! to receive after that; nor could he know how long, where nobody closes the channel. If the goroutine closes it at its
+//! end, he may receive until then, and is taken to do so unless some caller is known who does more than range over it.
+//! Where the end comes while the goroutine is on its way to the send, it stays there.
 
-use crate::diagnostic::{Finding, Label, Role};
+use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{EdgeKind, Start, Step};
 use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::endable::may_end;
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::runs::How;
-use crate::rules::evidence::traffic::{Channel, Deed, Made, loops_around};
+use crate::rules::evidence::traffic::{Channel, Deed, Made};
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, recurrence};
@@ -34,15 +35,19 @@ pub(super) fn check(
     let mut own = own.flat_map(|(at, deeds)| deeds.iter().map(|deed| (at.step, deed)));
     let (Some((start, deed)), None) = (own.next(), own.next()) else { return None };
     let inner = channel.inner(deed);
-    if inner.sends == 0 || inner.receives || inner.closes {
+    if inner.sends == 0 || inner.receives {
         return None;
     }
     let cfg = &read.function.body(BodyId::OWN).cfg;
-    if cfg.reaches(start, start) || is_received_for_ever(scene) {
+    if cfg.reaches(start, start) {
+        return None;
+    }
+    let receives = receives_to_the_end(scene);
+    if receives.unwrap_or(inner.closes) {
         return None;
     }
     let started = first_line(scene, cfg.step(start).span(scene.file));
-    let told = Told { scene, made, started, returned };
+    let told = Told { scene, made, started, returned, closes: inner.closes };
     match *deed {
         Deed::Literal(How::Go, body) => {
             let sender = Sender { scene, channel, body, given: None };
@@ -66,8 +71,9 @@ pub(super) fn check(
     }
 }
 
-/// Whether all that is known to call the function does nothing but range over what it gives, and has no other end.
-fn is_received_for_ever(scene: &Scene<'_>) -> bool {
+/// Whether all that is known to call the function does nothing but range over what it gives, and has no other end;
+/// `None` if nothing is known to call it.
+fn receives_to_the_end(scene: &Scene<'_>) -> Option<bool> {
     let calls = recurrence::calls(&scene.cx.package, scene.cx.declared());
     let only_ranges = |&(func, call): &(FuncId, ExprId)| {
         let Some(caller) = Scene::of(&scene.cx.package, func) else { return false };
@@ -89,7 +95,7 @@ fn is_received_for_ever(scene: &Scene<'_>) -> bool {
         let mut kept = targets.into_iter().flatten().filter(is_channel);
         kept.all(|local| caller.uses(local).all(|used| is_range(used) || caller.is_target(used)))
     };
-    !calls.is_empty() && calls.iter().all(only_ranges)
+    (!calls.is_empty()).then(|| calls.iter().all(only_ranges))
 }
 
 /// The goroutine that sends.
@@ -117,15 +123,18 @@ impl<'s, 'a> Sender<'s, 'a> {
         // What sends in another way, or is done by somebody else, is not understood.
         let mut sends = Vec::new();
         for (at, deeds) in own {
-            let [Deed::Send] = deeds[..] else { return None };
-            sends.push(at.step);
+            match deeds[..] {
+                [Deed::Send] => sends.push(at.step),
+                [Deed::Close] => {}
+                _ => return None,
+            }
         }
         sends.sort_unstable_by_key(|&step| cfg.step(step).span(scene.file).start);
         let literal = function.body(self.body).literal;
         for &step in &sends {
             let Step::Send(stmt) = cfg.step(step) else { continue };
             let send = Node::Stmt(stmt);
-            let Some(&outermost) = loops_around(scene, send).last() else { continue };
+            let Some(&outermost) = scene.loops_around(send).last() else { continue };
             let around = scene.span(Node::Stmt(outermost));
             let selects = scene.nodes.iter().filter_map(|&node| match node {
                 Node::Stmt(stmt) if around.contains(scene.span(node)) => {
@@ -257,6 +266,8 @@ struct Told<'s, 'a> {
     made: Made,
     started: Span,
     returned: StmtId,
+    /// Whether the goroutine closes the channel at its end.
+    closes: bool,
 }
 
 impl Told<'_, '_> {
@@ -271,6 +282,9 @@ impl Told<'_, '_> {
         let at = first_line(sender.scene, sender.scene.span(send));
         let mut finding = sender.scene.cx.finding(at, "stays here", message);
         finding.confidence = confidence_at(scene, Node::Stmt(self.returned));
+        if self.closes {
+            finding.confidence = finding.confidence.min(Confidence::Medium);
+        }
         let own = |span| scene.cx.location(span);
         let label =
             |location: Location, role: Role, message: String| Label { location, role, message };
@@ -291,9 +305,14 @@ impl Told<'_, '_> {
                 "the goroutine learns of its end here only, between two sends".to_owned(),
             ),
         ];
-        finding.why = format!(
-            "nobody closes `{name}`, so who ends the goroutine by `{end_text}` cannot wait for its last value"
-        );
+        finding.why = match self.closes {
+            true => format!(
+                "who ends the goroutine by `{end_text}` has had enough, and need not receive until `{name}` is closed"
+            ),
+            false => format!(
+                "nobody closes `{name}`, so who ends the goroutine by `{end_text}` cannot wait for its last value"
+            ),
+        };
         finding.help = format!("send in a `select` that also receives from `{end_text}`");
         finding
     }

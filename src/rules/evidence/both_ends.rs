@@ -13,7 +13,6 @@ use crate::flow::Step;
 use crate::index::QualifiedName;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::stream::{Way, calls_in, moved_by};
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node, StmtKind, Symbol};
@@ -52,14 +51,14 @@ fn end_of<'g>(groups: &Groups<'_>, group: &'g Group) -> Option<End<'g>> {
     let mut receives = group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range));
     let taken = receives.clone().find(|op| op.select.is_some())?;
     let loops = &groups.scenes[taken.scene];
-    let around = *loops_around(loops, taken.node).first()?;
+    let around = *loops.loops_around(taken.node).first()?;
     let is_endless = matches!(loops.file.stmt(around).kind, StmtKind::For { cond: None, .. });
     if !is_endless || !receives.all(|op| op.same_body(taken)) {
         return None;
     }
     let (over, handed) = group.ops.iter().filter(|op| op.act == Act::Send).find_map(|op| {
         let reader = &groups.scenes[op.scene];
-        let around = *loops_around(reader, op.node).last()?;
+        let around = *reader.loops_around(op.node).last()?;
         if op.same_body(taken) || !waits_to_the_end(reader, op) {
             return None;
         }

@@ -9,7 +9,6 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::leaving_arm;
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Span;
@@ -98,7 +97,7 @@ fn looks_again(groups: &Groups<'_>, group: &Group, waiter: &Op) -> bool {
     let other_way = leaving_arm(groups, group, waiter).is_some_and(|arm| arm.stays());
     started
         && !other_way
-        && !loops_around(scene, waiter.node).is_empty()
+        && !scene.loops_around(waiter.node).is_empty()
         && !scene.nodes.iter().any(asks)
 }
 

@@ -27,7 +27,7 @@ use crate::rules::evidence::announced;
 use crate::rules::evidence::consumer::turns::{answers_each, is_asked_for, takes_turns};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, is_started};
 use crate::rules::evidence::leaver::holds_lock;
-use crate::rules::evidence::traffic::{after_recover, asks_length, loops_around};
+use crate::rules::evidence::traffic::{after_recover, asks_length};
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
@@ -72,7 +72,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let in_loop = |op: &Op| {
         let scene = &groups.scenes[op.scene];
         let alone = receives.iter().all(|op| op.select.is_none()) || !group.may_have_room();
-        (alone || goes_on_sending(groups, op)) && !loops_around(scene, op.node).is_empty()
+        (alone || goes_on_sending(groups, op)) && !scene.loops_around(op.node).is_empty()
     };
     let send = group.ops.iter().find(|op| {
         let scene = &groups.scenes[op.scene];
@@ -130,7 +130,8 @@ fn comes_anew(groups: &Groups<'_>, group: &Group, send: &Op, receives: &[&Op]) -
 fn goes_on_sending(groups: &Groups<'_>, send: &Op) -> bool {
     let scene = &groups.scenes[send.scene];
     send.select.is_none()
-        && loops_around(scene, send.node)
+        && scene
+            .loops_around(send.node)
             .into_iter()
             .any(|around| matches!(scene.file.stmt(around).kind, StmtKind::For { cond: None, .. }))
 }
@@ -139,7 +140,7 @@ fn goes_on_sending(groups: &Groups<'_>, send: &Op) -> bool {
 /// both speak of the same thing, or its function was told how much room to make.
 fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
     let scene = &groups.scenes[send.scene];
-    let heads = loops_around(scene, send.node).into_iter().filter_map(|stmt| {
+    let heads = scene.loops_around(send.node).into_iter().filter_map(|stmt| {
         match scene.file.stmt(stmt).kind {
             StmtKind::Range { subject, .. } => Some(subject),
             StmtKind::For { cond, .. } => cond,
@@ -185,7 +186,7 @@ fn ends_source(groups: &Groups<'_>, receive: &Op, exit: &Exits, send: &Op) -> bo
         });
         called.collect()
     };
-    let looped = |call: ExprId| !loops_around(sender, Node::Expr(call)).is_empty();
+    let looped = |call: ExprId| !sender.loops_around(Node::Expr(call)).is_empty();
     let asked = bases(sender, &|call, name| looped(call) && !names_end(name));
     let ended = bases(consumer, &|_, name| names_end(name));
     ended.iter().chain(&exit.failed).any(|ended| asked.contains(ended))
@@ -416,7 +417,7 @@ fn runs_apart(cx: &FunctionCx<'_>) -> bool {
             let literal = user.literal_around(node);
             calls
                 && literal.is_some_and(|literal| is_started(&user, literal))
-                && loops_around(&user, node).is_empty()
+                && user.loops_around(node).is_empty()
         })
 }
 

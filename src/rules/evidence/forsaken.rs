@@ -17,7 +17,6 @@ use crate::rules::PackageCx;
 use crate::rules::evidence::forsaken::ways::{Reason, Signaller, Way};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::never_done::may_select;
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::unsignalled::{each_awaited, is_harmless, is_made};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence::all_calls;
@@ -224,7 +223,7 @@ impl Goroutine {
         for (number, &(func, go, call, of)) in starts.iter().enumerate() {
             let scene = Scene::of(package, func)?;
             let is_twice = starts[..number].iter().any(|&(other, ..)| other == func);
-            if of != body || is_twice || !loops_around(&scene, Node::Stmt(go)).is_empty() {
+            if of != body || is_twice || !scene.loops_around(Node::Stmt(go)).is_empty() {
                 return None;
             }
             is_made_with &= is_of_made(&scene, condition, call);
@@ -319,7 +318,7 @@ enum Held {
 
 impl Asked {
     fn of(scene: &Scene<'_>, wait: ExprId) -> Option<Asked> {
-        let around = loops_around(scene, Node::Expr(wait));
+        let around = scene.loops_around(Node::Expr(wait));
         let &inner = around.first()?;
         let StmtKind::For { cond: Some(cond), .. } = scene.file.stmt(inner).kind else {
             return None;

@@ -8,7 +8,6 @@
 use crate::index::{Builtin, Callee, FuncId};
 use crate::rules::FunctionCx;
 use crate::rules::evidence::groups::{Groups, Op, is_started};
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::{Scene, naming};
 use crate::source::Location;
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Ident, Node, StmtId, StmtKind, UnaryOp};
@@ -17,7 +16,7 @@ use crate::syntax::{BinaryOp, ExprId, ExprKind, Ident, Node, StmtId, StmtKind, U
 /// and all of `sends` are theirs.
 pub(super) fn takes_each_once(groups: &Groups<'_>, receive: &Op, sends: &[&Op]) -> bool {
     let scene = &groups.scenes[receive.scene];
-    let Some(&innermost) = loops_around(scene, receive.node).first() else { return false };
+    let Some(&innermost) = scene.loops_around(receive.node).first() else { return false };
     if !scene.is_of_receiver(receive.channel) {
         return false;
     }

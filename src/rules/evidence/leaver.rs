@@ -25,7 +25,7 @@ use crate::rules::evidence::gathered;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::reaches_without;
 use crate::rules::evidence::prefetched;
-use crate::rules::evidence::traffic::{after_recover, loops_around};
+use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence_at, confidence_of_made, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx, recurrence};
@@ -514,7 +514,7 @@ fn is_started_again(scene: &Scene<'_>) -> bool {
         let in_loop = |&stmt: &StmtId| {
             matches!(caller.file.stmt(stmt).kind, StmtKind::For { post: None, .. })
         };
-        caller.go_of(call).is_some() && loops_around(&caller, Node::Expr(call)).iter().any(in_loop)
+        caller.go_of(call).is_some() && caller.loops_around(Node::Expr(call)).iter().any(in_loop)
     })
 }
 

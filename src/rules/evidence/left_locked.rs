@@ -27,7 +27,6 @@ use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_
 use crate::rules::evidence::locks::{
     Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
 };
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence_of_own, first_line};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::source::Span;
@@ -154,7 +153,7 @@ fn check_lock<'a>(
     let of_element = element_variable(scene, lock.base);
     let variable = root_variable(scene, lock.base).or(of_element.map(Some))?;
     // The next turn of a loop may lock the next element.
-    let in_turn = of_element.is_some() && !loops_around(scene, Node::Expr(lock.call)).is_empty();
+    let in_turn = of_element.is_some() && !scene.loops_around(Node::Expr(lock.call)).is_empty();
     let release = if lock.name == "Lock" { "Unlock" } else { "RUnlock" };
     let same = |operation: &&Operation| operation.text == lock.text;
     let releases: Vec<&Operation> =
@@ -319,7 +318,7 @@ fn is_alone_until(scene: &Scene<'_>, lock: &Operation, end: u32) -> bool {
             if matches!(scene.file.expr(around).kind, ExprKind::Selector { .. }));
         scene.span(used).start > end || is_method && scene.literal_around(used) == home
     };
-    loops_around(scene, Node::Expr(lock.call)).is_empty()
+    scene.loops_around(Node::Expr(lock.call)).is_empty()
         && own.is_some_and(|own| scene.uses(own).all(is_plain))
 }
 
@@ -448,7 +447,7 @@ fn next_turn(
 ) -> Option<StepId> {
     let variable = variable?;
     let span = scene.span(Node::Expr(lock.call));
-    let range = loops_around(scene, Node::Expr(lock.call)).into_iter().find(|&stmt| {
+    let range = scene.loops_around(Node::Expr(lock.call)).into_iter().find(|&stmt| {
         let StmtKind::Range { key, value, .. } = scene.file.stmt(stmt).kind else { return false };
         let bound = [key, value].into_iter().flatten();
         bound.into_iter().any(|bound| scene.local(bound) == Some(variable))

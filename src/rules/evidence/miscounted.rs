@@ -19,7 +19,7 @@ use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, asked, condition};
 use crate::rules::evidence::miscounted::guard::{Found, Guards};
 use crate::rules::evidence::runs::{How, Run, runs};
-use crate::rules::evidence::traffic::{body_of, loops_around, place_of};
+use crate::rules::evidence::traffic::{body_of, place_of};
 use crate::rules::evidence::{confidence_of_own, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Span;
@@ -163,7 +163,7 @@ impl<'g, 'a> Group<'g, 'a> {
     /// what is counted in one loop may be started in another.
     fn starts_in_turn(&self, add: At, call: ExprId) -> bool {
         let scene = self.scene;
-        let Some(&innermost) = loops_around(scene, Node::Expr(call)).first() else { return false };
+        let Some(&innermost) = scene.loops_around(Node::Expr(call)).first() else { return false };
         let around = scene.span(Node::Stmt(innermost));
         let cfg = &self.read.function.body(add.body).cfg;
         let counts = |at: &At| self.adds.iter().any(|(add, _)| add == at);
@@ -193,7 +193,7 @@ impl<'g, 'a> Group<'g, 'a> {
     /// counted late.
     fn is_started_before(&self, add: At, call: ExprId) -> bool {
         let scene = self.scene;
-        let innermost = |node: Node| loops_around(scene, node).first().copied();
+        let innermost = |node: Node| scene.loops_around(node).first().copied();
         let Some(turn) = innermost(Node::Expr(call)) else { return false };
         let cfg = &self.read.function.body(add.body).cfg;
         let before = |at: At| at.body == add.body && at != add && cfg.dominates(at.step, add.step);
@@ -348,8 +348,7 @@ impl<'g, 'a> Group<'g, 'a> {
             };
             let span = scene.span(node);
             let here = body_of(scene, self.read, node) == Some(at.body);
-            (here && span.start > added.end && !loops_around(scene, node).is_empty())
-                .then_some(span)
+            (here && span.start > added.end && !scene.loops_around(node).is_empty()).then_some(span)
         });
         let first = found.next()?;
         found.next().is_none().then_some(first)

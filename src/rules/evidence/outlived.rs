@@ -10,7 +10,6 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::index::Def;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::sibling::guard;
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence_at, first_line, label};
 use crate::rules::recurrence;
 use crate::rules::scene::Scene;
@@ -44,7 +43,8 @@ fn check_group(groups: &Groups<'_>, group: &Group, ranges: bool) -> Option<Findi
 
 /// Whether the loop around a receive has no condition.
 fn is_in_endless(scene: &Scene<'_>, receive: &Op) -> bool {
-    loops_around(scene, receive.node)
+    scene
+        .loops_around(receive.node)
         .first()
         .is_some_and(|&it| matches!(scene.file.stmt(it).kind, StmtKind::For { cond: None, .. }))
 }

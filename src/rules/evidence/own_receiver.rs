@@ -12,7 +12,6 @@ use crate::rules::FunctionCx;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::own_end::is_unconditional;
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
 use crate::syntax::Node;
@@ -77,7 +76,7 @@ fn is_started_once(groups: &Groups<'_>, scene: &Scene<'_>, receive: &Op) -> bool
     match receive.literal {
         Some(literal) => scene
             .go_around(literal)
-            .is_some_and(|start| loops_around(scene, Node::Stmt(start)).is_empty()),
+            .is_some_and(|start| scene.loops_around(Node::Stmt(start)).is_empty()),
         None => {
             let func = scene.cx.func;
             let package = scene.cx.index().package(func.package);
@@ -89,7 +88,7 @@ fn is_started_once(groups: &Groups<'_>, scene: &Scene<'_>, receive: &Op) -> bool
             for other in named {
                 let starts = other.starts(func);
                 for (start, _) in starts {
-                    if !loops_around(&other, Node::Stmt(start)).is_empty() {
+                    if !other.loops_around(Node::Stmt(start)).is_empty() {
                         return false;
                     }
                     started += 1;

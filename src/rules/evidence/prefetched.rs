@@ -10,7 +10,6 @@ use crate::flow::Step;
 use crate::index::{Builtin, Callee, Type};
 use crate::rules::evidence::groups::{Group, Groups, Op};
 use crate::rules::evidence::leaver::{Arm, leaving_arm};
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
@@ -49,7 +48,7 @@ pub(super) fn keeps_full(groups: &Groups<'_>, send: &Op, receives: &[(&Op, Arm)]
     }
     let endless =
         |&stmt: &StmtId| matches!(scene.file.stmt(stmt).kind, StmtKind::For { cond: None, .. });
-    let around = loops_around(scene, send.node);
+    let around = scene.loops_around(send.node);
     let Some(&turns) = around.iter().find(|stmt| endless(stmt)) else { return false };
     let inside = || scene.file.descendants(Node::Stmt(turns));
     let heard: Vec<Location> = inside().filter_map(|node| looked_at(scene, node)).collect();

@@ -11,7 +11,6 @@ use crate::index::{Builtin, Callee, Type};
 use crate::rules::evidence::consumer::bound;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::own_receiver::{MAX_CALLS, sent_below};
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
 use crate::summary::Source;
@@ -72,7 +71,8 @@ fn is_same(scene: &Scene<'_>, make: &Op, receive: &Op, send: &Op) -> bool {
     }
     let channel = scene.local(receive.channel);
     let is_anew = make.scene == receive.scene
-        && loops_around(scene, make.node)
+        && scene
+            .loops_around(make.node)
             .iter()
             .any(|&around| scene.span(Node::Stmt(around)).contains(scene.span(receive.node)));
     channel.is_some() && channel == scene.local(send.channel) && !is_anew
@@ -90,7 +90,7 @@ fn is_bounded(scene: &Scene<'_>, make: &Op) -> bool {
 /// Whether the innermost loop around a node comes there any number of times without receiving, and what it goes
 /// through was not taken from the channel.
 fn repeats(scene: &Scene<'_>, group: &Group, receive: &Op, node: Node) -> bool {
-    let Some(&turns) = loops_around(scene, node).first() else { return false };
+    let Some(&turns) = scene.loops_around(node).first() else { return false };
     let StmtKind::Range { subject, value: Some(_), .. } = scene.file.stmt(turns).kind else {
         return false;
     };

@@ -10,7 +10,7 @@ use crate::flow::{BlockId, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, W
 use crate::index::{Builtin, Callee, Type};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, stays_ready};
-use crate::rules::evidence::traffic::{after_recover, loops_around};
+use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
@@ -45,7 +45,7 @@ fn receivers_may_leave(groups: &Groups<'_>, group: &Group) -> bool {
             Act::Receive => {
                 let scene = &groups.scenes[op.scene];
                 let once = op.select.is_none()
-                    && loops_around(scene, op.node).is_empty()
+                    && scene.loops_around(op.node).is_empty()
                     && !has_announced(scene, op);
                 once || has_leaving_arm(groups, group, op)
             }
@@ -90,7 +90,7 @@ fn is_cancel(ty: &Type) -> bool {
 
 pub(super) fn is_candidate(groups: &Groups<'_>, group: &Group, bare: &Op) -> bool {
     let scene = &groups.scenes[bare.scene];
-    let looped = !loops_around(scene, bare.node).is_empty();
+    let looped = !scene.loops_around(bare.node).is_empty();
     bare.act == Act::Send
         && bare.select.is_none()
         && (looped || !group.may_have_room())

@@ -719,23 +719,6 @@ pub(super) fn received_from(scene: &Scene<'_>, cfg: &Cfg, step: StepId) -> Optio
     }
 }
 
-/// The loops around a node, inside the function or literal that it stands in.
-pub(super) fn loops_around(scene: &Scene<'_>, node: Node) -> Vec<StmtId> {
-    let mut loops = Vec::new();
-    for around in scene.around(node) {
-        match around {
-            Node::Stmt(stmt) => {
-                if let StmtKind::For { .. } | StmtKind::Range { .. } = scene.file.stmt(stmt).kind {
-                    loops.push(stmt);
-                }
-            }
-            Node::Expr(expr) if matches!(scene.file.expr(expr).kind, ExprKind::FuncLit(_)) => break,
-            _ => {}
-        }
-    }
-    loops
-}
-
 /// Whether a node names one of the variables.
 pub(super) fn mentions_any(read: &Read<'_>, node: Node, locals: &[LocalId]) -> bool {
     locals_in(&read.function, node).iter().any(|local| locals.contains(local))

@@ -12,7 +12,6 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalKind, Selection, Type};
 use crate::rules::evidence::never_done::{field_of, may_select};
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::unended::is_in_variables;
@@ -126,7 +125,7 @@ fn check_field<'a>(
     if !own
         || starter.cx.func == waiter.cx.func
         || starter.literal_around(Node::Stmt(start)).is_some()
-        || !loops_around(&starter, Node::Stmt(start)).is_empty()
+        || !starter.loops_around(Node::Stmt(start)).is_empty()
         || starter.calls(waiter.cx.func).next().is_some()
     {
         return None;

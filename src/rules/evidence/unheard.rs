@@ -11,7 +11,7 @@ use crate::index::{Basic, Callee, Type};
 use crate::rules::evidence::consumer::{Exits, fails_beside};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::holds_lock;
-use crate::rules::evidence::traffic::{after_recover, loops_around};
+use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::holds_any;
 use crate::syntax::{ExprKind, Node};
@@ -56,7 +56,7 @@ fn ends_its_loop(groups: &Groups<'_>, receive: &Op) -> bool {
     };
     (index.is_signal(channel) || is_flag())
         && receive.select.is_some()
-        && !loops_around(scene, receive.node).is_empty()
+        && !scene.loops_around(receive.node).is_empty()
         && leaves().unwrap_or(false)
 }
 
@@ -89,7 +89,7 @@ fn is_always_sent(groups: &Groups<'_>, send: &Op, receives: &[&Op]) -> bool {
     send.select.is_none()
         && send.literal.is_none()
         && !receives.iter().any(|it| it.scene == send.scene)
-        && loops_around(scene, send.node).is_empty()
+        && scene.loops_around(send.node).is_empty()
         && !after_recover(scene, send.node)
         && !holds_lock(scene, send)
         && scene.graph(None).is_some_and(|cfg| apart(&cfg).unwrap_or(false))

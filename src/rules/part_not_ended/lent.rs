@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use super::{Made, Reader, declared, ending_method};
+use super::{Made, Reader, ending_method};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Callee, Def, Func, FuncId, LocalId, QualifiedName, Type};
 use crate::rules::PackageCx;
@@ -59,7 +59,7 @@ fn lent(reader: &Reader<'_, '_>) -> Vec<Lent> {
             continue;
         };
         let Def::Local(local) = *reader.info.resolve(file.unparen(base)) else { continue };
-        let owner = declared(reader.info.type_of(base));
+        let owner = reader.info.type_of(base).declared();
         if owner.is_some_and(|owner| reader.cx.summaries.order().contains(&owner.package)) {
             continue;
         }
@@ -94,7 +94,7 @@ impl Reader<'_, '_> {
         holder.filter(|holder| {
             let result = signature.results.iter().find_map(|result| {
                 let named = result.strip_pointer().named()?;
-                (named.qualified() == *holder).then(|| declared(result))
+                (named.qualified() == *holder).then(|| result.declared())
             });
             result.flatten().is_none_or(|object| object.package != self.cx.package)
         })
@@ -107,7 +107,10 @@ impl Reader<'_, '_> {
         file.descendants(Node::Decl(self.func.decl)).all(|node| {
             let Node::Expr(expr) = node else { return true };
             let ExprKind::Selector { base, name } = file.expr(expr).kind else { return true };
-            let of_package = declared(self.info.type_of(base))
+            let of_package = self
+                .info
+                .type_of(base)
+                .declared()
                 .is_some_and(|owner| owner.package == self.cx.package);
             if name.name != lent.field || of_package {
                 return true;
@@ -236,7 +239,7 @@ fn constructor<'a>(cx: &PackageCx<'a>, func: FuncId) -> Option<&'a Func> {
         let owner = signature
             .results
             .iter()
-            .find_map(|result| declared(result).filter(|owner| owner.package == cx.package))?;
+            .find_map(|result| result.declared().filter(|owner| owner.package == cx.package))?;
         if serves_tests(cx.index, made_by.id) || !comes_to(cx, made_by.id, func) {
             return None;
         }

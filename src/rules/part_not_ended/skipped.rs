@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Parts, declared};
+use super::Parts;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
 use crate::index::{Callee, Func, ObjectId, Type};
@@ -258,7 +258,7 @@ fn kept(
 /// Whether a function gives values of a type.
 fn gives(cx: &PackageCx<'_>, func: &Func, owner: ObjectId) -> bool {
     let Type::Func(signature) = cx.index.func_type(func.id) else { return false };
-    signature.results.iter().any(|result| declared(result) == Some(owner))
+    signature.results.iter().any(|result| result.declared() == Some(owner))
 }
 
 fn finding(

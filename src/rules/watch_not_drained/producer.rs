@@ -1,12 +1,20 @@
-//! The producer's side: a type of the module itself that a constructor starts a goroutine for, whose
-//! send on the channel that the type hands out knows nothing of the method that ends the type.
+//! The producer's side: a type of the module itself with a goroutine whose send, on the channel that the type hands
+//! out, knows nothing of what ends the type.
+//!
+//! Evidence: the channel is unbuffered, made with the object, and the package itself does not receive from it: a
+//! method or an exported field hands it out. The goroutine sends in a loop, with nothing beside. The object has an
+//! exported method by which its user says that he has had enough; or who makes it gives a context, and the loop
+//! asks between two sends whether that is done.
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::index::{Builtin, Callee, FuncId, ObjectId};
+use crate::flow::Step;
+use crate::index::{Builtin, Callee, LocalKind, ObjectId};
 use crate::rules::FunctionCx;
+use crate::rules::endable::may_end;
 use crate::rules::scene::{Scene, holds_any};
+use crate::rules::watch;
 use crate::source::{Location, Span};
-use crate::syntax::{ExprId, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, Node, StmtId, StmtKind, Symbol};
 
 /// Methods by which a consumer says that it has had enough.
 const ENDS: [&str; 4] = ["Stop", "Close", "Shutdown", "Cancel"];
@@ -14,20 +22,90 @@ const ENDS: [&str; 4] = ["Stop", "Close", "Shutdown", "Cancel"];
 /// How many sends a finding shows besides the first.
 const SHOWN: usize = 3;
 
-/// Whether a function's text may be that of such a producer: a method with a send.
+/// Whether a function's text may be that of such a producer.
 pub fn may_be(cx: &FunctionCx<'_>) -> bool {
-    cx.declared().receiver.is_some() && holds_any(cx, &["<-"])
+    holds_any(cx, &["<-"]) && (cx.declared().receiver.is_some() || holds_any(cx, &["go func"]))
 }
 
-/// Reports the sends of the method of `scene`, if it is such a producer.
+/// Reports the sends of the goroutines in `scene` that are such producers: it is one itself, or starts one.
 pub fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
-    let Some(receiver) = scene.cx.owner() else { return };
-    let sends = bare_sends(scene);
-    let Some(&(field, _)) = sends.first() else { return };
-    let sends: Vec<Span> =
-        sends.into_iter().filter(|(other, _)| *other == field).map(|(_, span)| span).collect();
-    let Some(story) = Story::of(scene, receiver, field) else { return };
-    findings.push(finding(scene, field, &sends, &story));
+    if watch::is_about_tests(scene) {
+        return;
+    }
+    for producer in Producer::all(scene) {
+        findings.extend(Story::of(scene, &producer).map(|story| finding(scene, &producer, &story)));
+    }
+}
+
+/// The bare sends of one goroutine on one channel of an object.
+struct Producer {
+    /// The type of the object.
+    ty: ObjectId,
+    /// The channel.
+    field: Symbol,
+    /// Where a function starts it as a literal: the statement.
+    literal: Option<StmtId>,
+    sends: Vec<Span>,
+}
+
+impl Producer {
+    /// Those of a function: as a method, and of the literals that it starts.
+    fn all(scene: &Scene<'_>) -> Vec<Producer> {
+        let mut all: Vec<Producer> = Vec::new();
+        for &node in scene.nodes.iter() {
+            let Node::Stmt(stmt) = node else { continue };
+            let StmtKind::Send { channel, .. } = scene.file.stmt(stmt).kind else { continue };
+            // A guarded send beside a bare one may be the one that matters after the end.
+            if is_communication(scene, node) || scene.loops_around(node).is_empty() {
+                continue;
+            }
+            let Some((base, field)) = scene.selector(channel) else { continue };
+            let Some(of) = scene.local(base) else { continue };
+            let (ty, literal) = match scene.literal_around(node) {
+                None if scene.receiver() == Some(of) => (scene.cx.owner(), None),
+                None => continue,
+                Some(literal) => {
+                    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else {
+                        continue;
+                    };
+                    let Some(started) = scene.go_of(call) else { continue };
+                    (scene.info.local(of).ty.declared(), Some(started))
+                }
+            };
+            let Some(ty) = ty else { continue };
+            let span = scene.span(node);
+            let is_same =
+                |it: &&mut Producer| (it.ty, it.field, it.literal) == (ty, field.name, literal);
+            match all.iter_mut().find(is_same) {
+                Some(known) => known.sends.push(span),
+                None => all.push(Producer { ty, field: field.name, literal, sends: vec![span] }),
+            }
+        }
+        all
+    }
+
+    /// The context whose end an arm of a `select` in the loop of the first send asks for, and the arm.
+    fn asks_for_end(&self, scene: &Scene<'_>) -> Option<(String, Span)> {
+        let is_first = |node: &&Node| scene.span(**node) == self.sends[0];
+        let send = *scene.nodes.iter().find(is_first)?;
+        let &outermost = scene.loops_around(send).last()?;
+        let around = scene.span(Node::Stmt(outermost));
+        scene.nodes.iter().find_map(|&node| {
+            let Node::Stmt(select) = node else { return None };
+            let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
+            if !around.contains(scene.span(node)) {
+                return None;
+            }
+            clauses.iter().find_map(|clause| {
+                let done = Step::Comm(clause.comm?).received_from(scene.file)?;
+                let (context, name) = scene.method_call(done)?;
+                let is_end = name.name.as_str() == "Done"
+                    && scene.info.type_of(context).is_context()
+                    && !clause.span.contains(self.sends[0]);
+                is_end.then(|| (scene.text(context), scene.span(Node::Expr(done))))
+            })
+        })
+    }
 }
 
 /// The places that make a send a trap.
@@ -35,42 +113,77 @@ struct Story {
     made: Location,
     started: Location,
     handed_out: (Symbol, Location),
-    ended: (Symbol, Location),
+    ended: Ended,
+}
+
+/// How the user of the object ends it.
+enum Ended {
+    /// By a method.
+    By(Symbol, Location),
+    /// By a context: what it is called, and where the goroutine asks for its end.
+    With(String, Location),
 }
 
 impl Story {
     /// What the other functions of the package do with the channel; `None` if it does not come to
     /// a trap, or is not understood.
-    fn of(producer: &Scene<'_>, ty: ObjectId, field: Symbol) -> Option<Story> {
-        let (mut made, mut started, mut handed_out, mut ended) = (None, None, None, None);
-        let index = producer.cx.index();
-        for func in &index.package(producer.cx.func.package).funcs {
-            let cx = FunctionCx { func: func.id, ..producer.cx };
-            let is_method = func.receiver.and_then(|receiver| receiver.ty) == Some(ty);
-            if !is_method && !holds_any(&cx, &[field.as_str()]) {
+    fn of(sender: &Scene<'_>, producer: &Producer) -> Option<Story> {
+        let (mut made, mut handed_out, mut ended) = (None, None, None);
+        let mut started =
+            producer.literal.map(|go| sender.cx.location(sender.span(Node::Stmt(go))));
+        let mut takes_context = false;
+        let (index, field) = (sender.cx.index(), producer.field);
+        for func in &index.package(sender.cx.func.package).funcs {
+            let cx = FunctionCx { func: func.id, ..sender.cx };
+            let is_method = func.receiver.and_then(|receiver| receiver.ty) == Some(producer.ty);
+            let starts = started.is_none() && holds_any(&cx, &["go "]);
+            if !is_method && !starts && !holds_any(&cx, &[field.as_str()]) {
                 continue;
             }
             let Some(scene) = Scene::new(cx) else { continue };
-            let part = Part { scene: &scene, ty, field };
-            if is_method {
-                let name = (func.name, cx.location(scene.name.span));
-                if func.name.is_exported() && ENDS.contains(&func.name.as_str()) {
-                    ended = ended.or(Some(name));
+            let part = Part { scene: &scene, ty: producer.ty, field };
+            if is_method && func.name.is_exported() {
+                let place = cx.location(scene.name.span);
+                if ENDS.contains(&func.name.as_str()) {
+                    ended = ended.or(Some(Ended::By(func.name, place)));
                 }
-                if func.name.is_exported() && part.returns_channel() {
-                    handed_out = handed_out.or(Some(name));
+                if part.returns_channel() {
+                    handed_out = handed_out.or(Some((func.name, place)));
                 }
             }
-            if func.id != producer.cx.func && part.interferes() {
+            if func.id != sender.cx.func && part.interferes() {
                 return None;
             }
-            if let Some((made_at, started_at)) = part.constructs(producer.cx.func) {
-                made = made.or(Some(cx.location(made_at)));
-                started = started.or(Some(cx.location(started_at)));
+            if let (Some(span), None) = (part.makes(), made) {
+                made = Some(cx.location(span));
+                takes_context = takes_context_that_ends(&scene);
+            }
+            if starts {
+                let go = scene.starts(sender.cx.func).next();
+                started = go.map(|(go, _)| cx.location(scene.span(Node::Stmt(go))));
             }
         }
-        Some(Story { made: made?, started: started?, handed_out: handed_out?, ended: ended? })
+        let made = made?;
+        if field.is_exported() && index.object(producer.ty).name.is_exported() {
+            handed_out = handed_out.or(Some((field, made)));
+        }
+        if takes_context {
+            let done = producer.asks_for_end(sender);
+            let with = |(context, span)| Ended::With(context, sender.cx.location(span));
+            ended = ended.or_else(|| done.map(with));
+        }
+        Some(Story { made, started: started?, handed_out: handed_out?, ended: ended? })
     }
+}
+
+/// Whether the function is given a context that somebody may end.
+fn takes_context_that_ends(scene: &Scene<'_>) -> bool {
+    scene.info.locals().iter().any(|local| match local.kind {
+        LocalKind::Param(place) if local.owner.is_none() => {
+            local.ty.is_context() && may_end(&scene.cx, place)
+        }
+        _ => false,
+    })
 }
 
 /// What one function does with the field of values of the type.
@@ -81,10 +194,10 @@ struct Part<'s, 'a> {
 }
 
 impl Part<'_, '_> {
-    /// Where it makes the channel without a buffer, as part of a new value, and starts `producer`.
-    fn constructs(&self, producer: FuncId) -> Option<(Span, Span)> {
+    /// Where it makes the channel without a buffer, as part of a new value.
+    fn makes(&self) -> Option<Span> {
         let scene = self.scene;
-        let made = scene.nodes.iter().find_map(|&node| {
+        scene.nodes.iter().find_map(|&node| {
             let Node::Expr(literal) = node else { return None };
             let value = scene.file.field_of(literal, &|name| name == self.field.as_str())?;
             if self.declares(literal) != Some(true) {
@@ -101,19 +214,7 @@ impl Part<'_, '_> {
                     _ => false,
                 };
             unbuffered.then(|| scene.span(Node::Expr(make)))
-        })?;
-        let started = scene.nodes.iter().find_map(|&node| {
-            let Node::Stmt(stmt) = node else { return None };
-            let StmtKind::Go(_) = scene.file.stmt(stmt).kind else { return None };
-            let starts = scene.file.descendants(node).any(|node| match node {
-                Node::Expr(call) => {
-                    matches!(scene.info.callee(call), Callee::Func(func) if *func == producer)
-                }
-                _ => false,
-            });
-            starts.then(|| scene.span(node))
-        })?;
-        Some((made, started))
+        })
     }
 
     /// Whether a `return` gives the channel.
@@ -168,37 +269,6 @@ impl Part<'_, '_> {
     }
 }
 
-/// The sends on fields of the receiver that stand in a loop and in no `select`, in order of source.
-fn bare_sends(scene: &Scene<'_>) -> Vec<(Symbol, Span)> {
-    let Some(receiver) = scene.receiver() else { return Vec::new() };
-    let mut sends = Vec::new();
-    for &node in scene.nodes.iter() {
-        let Node::Stmt(stmt) = node else { continue };
-        let StmtKind::Send { channel, .. } = scene.file.stmt(stmt).kind else { continue };
-        let Some((base, field)) = scene.selector(channel) else { continue };
-        if scene.local(base) != Some(receiver) || scene.literal_around(node).is_some() {
-            continue;
-        }
-        if is_communication(scene, node) {
-            // A guarded send beside a bare one may be the one that matters after the end.
-            continue;
-        }
-        let in_loop = scene.around(node).any(|around| match around {
-            Node::Stmt(around) => {
-                matches!(
-                    scene.file.stmt(around).kind,
-                    StmtKind::For { .. } | StmtKind::Range { .. }
-                )
-            }
-            _ => false,
-        });
-        if in_loop {
-            sends.push((field.name, scene.span(node)));
-        }
-    }
-    sends
-}
-
 /// Whether a send is the communication of a clause of a `select`.
 fn is_communication(scene: &Scene<'_>, send: Node) -> bool {
     match scene.parent(send) {
@@ -212,12 +282,35 @@ fn is_communication(scene: &Scene<'_>, send: Node) -> bool {
     }
 }
 
-fn finding(scene: &Scene<'_>, field: Symbol, sends: &[Span], story: &Story) -> Finding {
-    let (method, name) = (scene.name.name, story.ended.0);
+fn finding(scene: &Scene<'_>, producer: &Producer, story: &Story) -> Finding {
+    let (field, sends) = (producer.field, &producer.sends);
+    let method = scene.name.name;
+    let goroutine = match producer.literal {
+        Some(_) => format!("the goroutine that `{method}` starts"),
+        None => format!("the goroutine of `{method}`"),
+    };
     let channel = story.handed_out.0;
+    let (end, left, why, help) = match &story.ended {
+        Ended::By(name, place) => (
+            name.to_string(),
+            (*place, format!("`{name}` neither receives nor wakes the send")),
+            format!("a consumer calls `{name}` when it has had enough"),
+            format!(
+                "let `{name}` close a channel, and send in a `select` that also receives from it"
+            ),
+        ),
+        Ended::With(context, place) => (
+            context.clone(),
+            (
+                *place,
+                format!("the goroutine asks for the end of `{context}` between two sends only"),
+            ),
+            format!("a consumer that has had enough ends `{context}`"),
+            format!("send in a `select` that also receives from `{context}.Done()`"),
+        ),
+    };
     let message = format!(
-        "`{name}` does not end this send: once the consumer of `{channel}` has left, the goroutine of \
-         `{method}` stays here"
+        "`{end}` does not end this send: once the consumer of `{channel}` has left, {goroutine} stays here"
     );
     let mut finding = scene.cx.finding(sends[0], "stays here", message);
     finding.confidence = Confidence::Medium;
@@ -226,9 +319,12 @@ fn finding(scene: &Scene<'_>, field: Symbol, sends: &[Span], story: &Story) -> F
     finding.labels = vec![
         label(story.made, Role::Made, format!("`{field}` is made here, without a buffer")),
         label(story.started, Role::Started, "the goroutine starts here".to_owned()),
-        label(story.handed_out.1, Role::Context, format!("`{channel}` hands `{field}` out")),
-        label(story.ended.1, Role::Left, format!("`{name}` neither receives nor wakes the send")),
     ];
+    if story.handed_out.1 != story.made {
+        let message = format!("`{channel}` hands `{field}` out");
+        finding.labels.push(label(story.handed_out.1, Role::Context, message));
+    }
+    finding.labels.push(label(left.0, Role::Left, left.1));
     finding.labels.extend(
         sends
             .iter()
@@ -237,10 +333,8 @@ fn finding(scene: &Scene<'_>, field: Symbol, sends: &[Span], story: &Story) -> F
             .map(|&span| label(scene.cx.location(span), Role::Stuck, "and here".to_owned())),
     );
     finding.why = format!(
-        "a consumer calls `{name}` when it has had enough, and then receives no more; an event that \
-         was already in hand has nobody to go to"
+        "{why}, and then receives no more; an event that was already in hand has nobody to go to"
     );
-    finding.help =
-        format!("let `{name}` close a channel, and send in a `select` that also receives from it");
+    finding.help = help;
     finding
 }

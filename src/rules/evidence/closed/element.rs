@@ -13,7 +13,6 @@ use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::label;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Locking, fields, held_at};
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
@@ -30,7 +29,7 @@ struct Element {
 impl Element {
     fn of(scene: &Scene<'_>, op: &Op) -> Option<Element> {
         let variable = root_variable(scene, op.channel)??;
-        loops_around(scene, op.node).into_iter().find_map(|range| {
+        scene.loops_around(op.node).into_iter().find_map(|range| {
             let StmtKind::Range { key, value, subject, .. } = scene.file.stmt(range).kind else {
                 return None;
             };

@@ -14,7 +14,6 @@ use crate::rules::evidence::counts_itself::starts_of;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock};
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::{first_line, label};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
@@ -120,7 +119,7 @@ fn is_own_matter(scene: &Scene<'_>, close: &Op) -> bool {
 /// Whether a `go` statement comes again in a loop, and what an expression names is the same each time.
 fn is_same_each_turn(scene: &Scene<'_>, start: StmtId, channel: ExprId) -> bool {
     let Some(variable) = root_variable(scene, channel) else { return false };
-    let Some(&around) = loops_around(scene, Node::Stmt(start)).last() else { return false };
+    let Some(&around) = scene.loops_around(Node::Stmt(start)).last() else { return false };
     let graph = scene.graph(scene.literal_around(Node::Stmt(start)));
     let comes_again = graph.is_some_and(|graph| {
         graph.step_of_stmt(start).is_some_and(|step| graph.reaches(step, step))

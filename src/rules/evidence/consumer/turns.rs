@@ -2,7 +2,7 @@
 
 use crate::flow::{Cfg, StepId};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::traffic::{loops_around, received_from};
+use crate::rules::evidence::traffic::received_from;
 use crate::rules::scene::Scene;
 use crate::syntax::ExprId;
 
@@ -34,7 +34,7 @@ pub(super) fn takes_turns(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool 
                 op.act == Act::Receive
                     && op.select.is_none()
                     && op.same_body(send)
-                    && !loops_around(scene, op.node).is_empty()
+                    && !scene.loops_around(op.node).is_empty()
             })
     })
 }

@@ -11,7 +11,6 @@ use crate::rules::conditions::condition;
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::miscounted::Group;
 use crate::rules::evidence::runs::{How, Run, runs};
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::scene::Scene;
 use crate::summary::{At, BodyId, Source};
 use crate::syntax::{ExprId, ExprKind, File, Node, StmtId, StmtKind};
@@ -25,14 +24,14 @@ pub(super) fn fewer(group: &Group<'_, '_>) -> Option<Finding> {
     let start = start_of(group, done, add.body)?;
     let cfg = &function.body(add.body).cfg;
     let Step::Go(go) = cfg.step(start.step) else { return None };
-    let [turns] = loops_around(scene, Node::Stmt(go))[..] else { return None };
+    let [turns] = scene.loops_around(Node::Stmt(go))[..] else { return None };
     let chosen = scene.local(ranged_over(scene, turns)?)?;
     let counts_once = !cfg.reaches(add.step, add.step) && cfg.dominates(add.step, start.step);
     if chosen == all || !counts_once || is_changed(group, all) || are_compared(scene, all, chosen) {
         return None;
     }
     let append = only_append(group, chosen)?;
-    let &filling = loops_around(scene, Node::Expr(append.1)).first()?;
+    let &filling = scene.loops_around(Node::Expr(append.1)).first()?;
     let from_all = scene.local(ranged_over(scene, filling)?) == Some(all);
     let cfg = &function.body(append.0.body).cfg;
     let next = cfg.steps().find(|&step| cfg.step(step) == Step::Next(filling));

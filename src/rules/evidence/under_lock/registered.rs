@@ -11,7 +11,6 @@ use crate::index::{Builtin, Callee, Type};
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::locks::{Locks, Taken, held_at, held_by};
-use crate::rules::evidence::traffic::loops_around;
 use crate::rules::evidence::under_lock::{Other, departing, tell};
 use crate::rules::scene::Scene;
 use crate::source::Location;
@@ -104,7 +103,7 @@ fn list_of(scene: &Scene<'_>, send: &Op) -> Option<Location> {
         };
     }
     let element = scene.local(root)?;
-    loops_around(scene, send.node).into_iter().find_map(|stmt| {
+    scene.loops_around(send.node).into_iter().find_map(|stmt| {
         let StmtKind::Range { key, value, subject, .. } = scene.file.stmt(stmt).kind else {
             return None;
         };
