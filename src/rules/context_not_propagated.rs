@@ -16,6 +16,8 @@ mod sibling;
 mod undecided;
 mod variant;
 
+pub use evidence::Evidence;
+
 use crate::catalog::{Base, Blocking, Context, ContextRole};
 use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::index::{LocalKind, Type};
@@ -28,7 +30,6 @@ use crate::source::{Location, Span};
 use crate::summary::{Act, At, ContextRoot, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtKind};
 use callers::Callers;
-use evidence::Evidence;
 use own::{From, Own, Reach};
 
 pub const RULE: Rule = Rule {

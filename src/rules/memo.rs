@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::meter;
-use crate::index::FuncId;
+use crate::index::{FuncId, ObjectId};
 use crate::project::PackageId;
+use crate::rules::context_not_propagated::Evidence as WaitEvidence;
 use crate::rules::evidence::{Channels, Locks};
 use crate::rules::{chain, locked, recurrence};
 use crate::syntax::{ExprId, Node, Parents, Symbol};
@@ -46,6 +47,8 @@ pub struct Memo {
     kept: Mutex<OfPackages<Kept>>,
     users: Mutex<FxHashMap<FuncId, Arc<recurrence::Users>>>,
     seen_to_end: Mutex<FxHashMap<(FuncId, u32), bool>>,
+    implementations: Mutex<FxHashMap<(ObjectId, Symbol), Option<Arc<[FuncId]>>>>,
+    waits: Mutex<FxHashMap<(FuncId, u32, u32), Option<WaitEvidence>>>,
     given_nothing: Mutex<FxHashSet<FuncId>>,
     handing_on_nothing: Mutex<FxHashSet<(FuncId, u32)>>,
 }
@@ -88,6 +91,24 @@ impl Memo {
     /// Whether somebody in sight ends a parameter of a function, a context.
     pub(super) fn seen_to_end(&self, param: (FuncId, u32), make: impl FnOnce() -> bool) -> bool {
         once_for(&self.seen_to_end, param, make)
+    }
+
+    /// The methods that stand for the one of a name of an interface.
+    pub(super) fn implementations(
+        &self,
+        method: (ObjectId, Symbol),
+        make: impl FnOnce() -> Option<Arc<[FuncId]>>,
+    ) -> Option<Arc<[FuncId]>> {
+        once_for(&self.implementations, method, make)
+    }
+
+    /// Whether a function waits on a parameter, as far as so many calls are followed.
+    pub(super) fn waits(
+        &self,
+        param: (FuncId, u32, u32),
+        make: impl FnOnce() -> Option<WaitEvidence>,
+    ) -> Option<WaitEvidence> {
+        once_for(&self.waits, param, make)
     }
 
     /// Whether a program of the run has a package.
@@ -137,6 +158,8 @@ impl Memo {
         locked(&self.uses).clear();
         locked(&self.kept).clear();
         locked(&self.users).clear();
+        locked(&self.implementations).clear();
+        locked(&self.waits).clear();
         locked(&self.given_nothing).clear();
         locked(&self.handing_on_nothing).clear();
     }

@@ -57,3 +57,4 @@ mod suppress;
 mod syntax;
 mod unlocked;
 mod untaken;
+mod wide;

@@ -1,9 +1,11 @@
 //! Whether a callee waits for something that the context it is given could end.
 
+use std::sync::Arc;
+
 use crate::catalog::{Blocking, Carrier, Context, NonBlocking, Pure, Starter, Wait, When};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
-use crate::index::{Callee, Def, FuncId, LocalKind, Selection, Type, TypeDecl};
+use crate::index::{Callee, Def, FuncId, LocalKind, ObjectId, Selection, Type, TypeDecl};
 use crate::project::PackageId;
 use crate::rules::FunctionCx;
 use crate::rules::bound::{is_brief, is_within, lacks_option};
@@ -14,6 +16,7 @@ use crate::summary::{self, At, BodyId, Cancel, Function, Place, Read, Root, What
 use crate::syntax::{BinaryOp, DeclKind, ExprId, ExprKind, Node, StmtKind};
 
 /// That a callee waits.
+#[derive(Clone)]
 pub struct Evidence {
     /// How sure that is.
     pub confidence: Confidence,
@@ -271,6 +274,10 @@ pub fn waits_in(cx: &FunctionCx<'_>, func: FuncId, param: u32) -> Option<Evidenc
 
 /// Whether a function of the run waits on its parameter, itself or in what it calls.
 fn through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<Evidence> {
+    cx.package.memo.waits((func, param, depth), || find_through(cx, func, param, depth))
+}
+
+fn find_through(cx: &FunctionCx<'_>, func: FuncId, param: u32, depth: u32) -> Option<Evidence> {
     let read = cx.summaries().read(func)?;
     let place = Place::root(Root::Param(param));
     let mut waits = read.summary.waits.iter().filter(|wait| {
@@ -353,8 +360,20 @@ const MAX_IMPLEMENTATIONS: usize = 8;
 /// else by others of the run, and one that only packages implement which are not part of the run may
 /// wait for nobody; so is one of another module that is part of the run. Of an interface that comes from
 /// outside, its own package is asked: others implement it elsewhere.
-pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec<FuncId>> {
-    let TypeDecl::Global(object) = selection.owner.named()?.decl else { return None };
+pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Arc<[FuncId]>> {
+    let object = selection.owner.declared()?;
+    let find = || find_implementations(cx, selection, object);
+    match selection.owner.named()?.args.is_empty() {
+        true => cx.package.memo.implementations((object, selection.name), find),
+        false => find(),
+    }
+}
+
+fn find_implementations(
+    cx: &FunctionCx<'_>,
+    selection: &Selection,
+    object: ObjectId,
+) -> Option<Arc<[FuncId]>> {
     let index = cx.index();
     let of_module = is_of_module(cx, object.package);
     let own = cx.package.package;
@@ -380,7 +399,7 @@ pub fn implementations(cx: &FunctionCx<'_>, selection: &Selection) -> Option<Vec
     }
     let anybody = of_run && !methods.is_empty();
     let read = methods.into_iter().filter(|&func| cx.summaries().of(func).is_some());
-    let read: Vec<FuncId> = read.take(MAX_IMPLEMENTATIONS).collect();
+    let read: Arc<[FuncId]> = read.take(MAX_IMPLEMENTATIONS).collect();
     (anybody || !read.is_empty()).then_some(read)
 }
 

@@ -1,6 +1,8 @@
 //! Methods that take no context beside one that does: `Get` beside `GetContext`, by what is
 //! declared alone.
 
+use std::sync::Arc;
+
 use crate::catalog::{Blocking, NonBlocking, Pure, Wait};
 use crate::diagnostic::Confidence;
 use crate::flow::Step;
@@ -92,7 +94,7 @@ fn waits_for_nobody(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) 
         })
     };
     let index = cx.index();
-    let made: Option<Vec<FuncId>> = makers::of_receiver(cx, function, call).and_then(|makers| {
+    let made: Option<Arc<[FuncId]>> = makers::of_receiver(cx, function, call).and_then(|makers| {
         let types = makers.into_iter().map(|maker| made_by(cx, maker));
         types
             .map(|ty| {
@@ -104,7 +106,7 @@ fn waits_for_nobody(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) 
             .collect()
     });
     let known = made.or_else(|| evidence::implementations(cx, selection));
-    known.is_some_and(|known| !known.is_empty() && !known.into_iter().any(waits))
+    known.is_some_and(|known| !known.is_empty() && !known.iter().copied().any(waits))
 }
 
 /// The type of what a function of the run returns first, if it returns one and no interface.
