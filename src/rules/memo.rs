@@ -35,6 +35,9 @@ pub struct Uses {
 
 type OfPackages<T> = FxHashMap<PackageId, Arc<T>>;
 
+/// By interface and name the methods that stand for its own; nothing where nobody is known to implement it.
+type Implementations = FxHashMap<(ObjectId, Symbol), Option<Arc<[FuncId]>>>;
+
 /// What was worked out.
 #[derive(Default)]
 pub struct Memo {
@@ -47,7 +50,7 @@ pub struct Memo {
     kept: Mutex<OfPackages<Kept>>,
     users: Mutex<FxHashMap<FuncId, Arc<recurrence::Users>>>,
     seen_to_end: Mutex<FxHashMap<(FuncId, u32), bool>>,
-    implementations: Mutex<FxHashMap<(ObjectId, Symbol), Option<Arc<[FuncId]>>>>,
+    implementations: Mutex<Implementations>,
     waits: Mutex<FxHashMap<(FuncId, u32, u32), Option<WaitEvidence>>>,
     given_nothing: Mutex<FxHashSet<FuncId>>,
     handing_on_nothing: Mutex<FxHashSet<(FuncId, u32)>>,
