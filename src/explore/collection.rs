@@ -28,7 +28,8 @@ impl Machine<'_> {
         };
         Ok(match kind {
             Type::Chan(..) => {
-                let capacity = u32::try_from(size).unwrap_or(0);
+                // Go panics at a negative one. More room than can be counted here is never full.
+                let capacity = u32::try_from(size.max(0)).unwrap_or(u32::MAX);
                 let channel = Channel::new(capacity, Clock::None);
                 Value::Ref(state.add(Object::Channel(channel), Some(site)))
             }

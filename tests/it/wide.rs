@@ -39,7 +39,7 @@ fn functions_that_hand_a_context_to_each_other() {
         "package m\n\nimport \"context\"\n\nfunc All(ctx context.Context) error { return f0(context.Background()) }\n\n",
     );
     for at in 0..MANY {
-        write!(source, "func f{at}(ctx context.Context) error {{\n").expect("a string has room");
+        writeln!(source, "func f{at}(ctx context.Context) error {{").expect("a string has room");
         for step in 1..9 {
             let next = (at * 7 + step * 31) % MANY;
             write!(source, "\tif err := f{next}(ctx); err != nil {{\n\t\treturn err\n\t}}\n")
