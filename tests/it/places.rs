@@ -83,3 +83,18 @@ fn a_place_in_a_variable_of_the_package() {
     check(&variable, &["m.go:8 send-without-receiver medium"]);
     check(&variable.replace("struct{}, 4)", "struct{})"), &[]);
 }
+
+#[test]
+fn more_room_than_32_bits_can_count() {
+    let source = |size: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"math\"\n\t\"sync\"\n)\n\nconst most = {size}\n\nvar _ = math.MaxInt\n\n\
+             func all(work []func()) {{\n\twg := sync.WaitGroup{{}}\n\troom := make(chan struct{{}}, most)\n\
+             \tfor _, run := range work {{\n\t\twg.Add(1)\n\t\troom <- struct{{}}{{}}\n\t\tgo func() {{\n\
+             \t\t\tdefer func() {{ <-room; wg.Done() }}()\n\t\t\trun()\n\t\t}}()\n\t}}\n\twg.Wait()\n}}\n"
+        )
+    };
+    crate::cli::tells_of_file(&source("math.MaxInt"), &[]);
+    // Nobody receives before the send is over.
+    crate::cli::tells_of_file(&source("0"), &["m.go:17 send-without-receiver medium"]);
+}
