@@ -23,7 +23,7 @@ impl Machine<'_> {
             Type::Map(..) => 0,
             _ if self.is_integer(size) => self.integer(state, size, COUNTS)?,
             // What is asked for and not known is some room.
-            Type::Chan(..) if size.is_unknown() => 1,
+            Type::Chan(..) => 1,
             _ => 0,
         };
         Ok(match kind {

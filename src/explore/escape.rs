@@ -31,6 +31,7 @@ impl Machine<'_> {
                 _ => {}
             }
             if state.heap.is_external(id) {
+                self.forget_undeclared(state, id);
                 continue;
             }
             state.heap.entry_mut(id).external = true;
@@ -44,6 +45,16 @@ impl Machine<'_> {
             }
             self.forget_contents(state, id);
             self.give(state, id, &mut work);
+        }
+    }
+
+    /// Forgets what was read of a struct of which nothing is known: who is given it may have changed that.
+    fn forget_undeclared(&self, state: &mut State, id: ObjectId) {
+        if let &Object::Struct { ty, .. } = state.heap.get(id)
+            && !matches!(self.program.types.underlying(ty), Type::Struct(_))
+            && let Object::Struct { fields, .. } = state.heap.get_mut(id)
+        {
+            fields.clear();
         }
     }
 

@@ -151,8 +151,16 @@ impl Machine<'_> {
                         Value::Ref(state.add(Object::LibMethod { name, receiver }, None))
                     }
                     Member::Unknown => {
-                        self.escape(state, base);
-                        state.unknown(TypeId::UNKNOWN)
+                        let of = base.object();
+                        if of.is_none_or(|id| !state.heap.is_external(id)) {
+                            self.escape(state, base);
+                        }
+                        let value = state.unknown(TypeId::UNKNOWN);
+                        // It is read again as it is, until somebody else is given the struct.
+                        if let Some(id) = of {
+                            self.set_field(state, id, name, value);
+                        }
+                        value
                     }
                 };
                 let frame = process.frame();

@@ -55,6 +55,11 @@ impl Conditions {
         arrivals.known.unwrap_or_default()
     }
 
+    /// What all paths that come to a step have decided once it is taken.
+    pub fn known_after(&self, cfg: &Cfg, step: StepId) -> Decided {
+        self.after(&self.known_at(cfg, step), step)
+    }
+
     /// The conditions of a body.
     pub fn new(function: &Function<'_>, body: BodyId) -> Conditions {
         let cfg = &function.body(body).cfg;

@@ -208,7 +208,10 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     finding.confidence = finding.confidence.min(fresh.evidence.confidence);
     // Neither that something waits far below is known, nor that the context ever ends.
     let is_far = fresh.evidence.waits_at.is_some();
-    if fresh.evidence.by_form && is_far && !own.is_seen_to_end(cx) || is_decided() {
+    if fresh.evidence.by_form && is_far && !own.is_seen_to_end(cx)
+        || is_decided()
+        || is_apart(function, fresh, &own)
+    {
         finding.confidence = Confidence::Low;
     }
     if fresh.kept {
@@ -218,6 +221,21 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
         finding.confidence = finding.confidence.min(Confidence::Medium);
     }
     Some(finding)
+}
+
+/// Whether the function keeps a context of its own for all that it does, and of the one that it is given asks for
+/// nothing but its end.
+fn is_apart(function: &Function<'_>, fresh: &Fresh, own: &Own) -> bool {
+    let is_stored = || {
+        let around = parents(function).of(Node::Expr(fresh.made));
+        matches!(around, Some(Node::Stmt(stmt)) if matches!(
+            function.file.stmt(stmt).kind,
+            StmtKind::Define { .. } | StmtKind::Assign { .. }
+        )) || matches!(around, Some(Node::Decl(_)))
+    };
+    own.from == From::Param
+        && (fresh.kept || is_stored())
+        && purpose::asks_only_for_end(function, own.declared)
 }
 
 /// Whether a cancel function that is made on the way is there for more than to clean up, so that

@@ -1,6 +1,6 @@
 //! What another fact of the program rules out: pairs of programs, one with the fact and one without.
 
-use crate::cli::{found, module, straggler, tells as check};
+use crate::cli::{found, module, straggler, tells as check, tells_of_file};
 
 #[test]
 fn a_part_that_says_whether_it_has_sent() {
@@ -415,4 +415,142 @@ fn a_new_error_that_another_package_wraps() {
     check(&[kind, ("m.go", &source("kind.Conflict(fmt.Errorf(\"busy\"))"))], &[]);
     let told = ["m.go:26 receive-without-sender medium"];
     check(&[kind, ("m.go", &source("kind.Of(name)"))], &told);
+}
+
+const CLOSER: &str = r#"package m
+
+type feed struct {
+	ch   chan int
+	done chan struct{}
+	stop chan struct{}
+}
+
+func start() *feed {
+	f := &feed{ch: make(chan int), done: make(chan struct{}), stop: make(chan struct{})}
+	go f.run()
+	return f
+}
+
+func (f *feed) run() {
+	defer close(f.done)
+	for {
+		select {
+		case f.ch <- 1:
+		case <-f.stop:
+			return
+		}
+	}
+}
+
+func (f *feed) next() int { return <-f.ch }
+
+func (f *feed) close() {
+	close(f.stop)
+	<-f.done
+	close(f.ch)
+}
+"#;
+
+#[test]
+fn a_close_behind_the_word_of_the_sender_that_it_has_left() {
+    tells_of_file(CLOSER, &[]);
+    let sent = CLOSER
+        .replace("\tdefer close(f.done)\n", "")
+        .replace("\t\t\treturn", "\t\t\tf.done <- struct{}{}\n\t\t\treturn");
+    tells_of_file(&sent, &[]);
+    let below = CLOSER.replace("\t<-f.done\n", "\tf.wait()\n");
+    tells_of_file(&format!("{below}\nfunc (f *feed) wait() {{ <-f.done }}\n"), &[]);
+    let unheard = CLOSER.replace("\t<-f.done\n\tclose(f.ch)", "\tclose(f.ch)\n\t<-f.done");
+    tells_of_file(&unheard, &["m.go:30 close-misuse medium"]);
+}
+
+#[test]
+fn conditions_that_hold_where_a_path_begins() {
+    let source = |other: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\nfunc both(a, b []int, use func([]int)) {{\n\
+             \tdone := &sync.WaitGroup{{}}\n\tif len(a) > 0 {{\n\t\tdone.Add(1)\n\t}}\n\
+             \tif len(b) > 0 {{\n\t\tdone.Add(1)\n\t}}\n\
+             \tif len({other}) > 0 {{\n\t\tgo func() {{\n\t\t\tuse(a)\n\t\t\tdone.Done()\n\t\t}}()\n\t}}\n\
+             \tif len(b) > 0 {{\n\t\tgo func() {{\n\t\t\tuse(b)\n\t\t\tdone.Done()\n\t\t}}()\n\t}}\n\
+             \tdone.Wait()\n}}\n"
+        )
+    };
+    tells_of_file(&source("a"), &[]);
+    tells_of_file(
+        &source("b"),
+        &["m.go:22 waitgroup-unbalanced medium", "m.go:25 waitgroup-unbalanced high"],
+    );
+
+    let timer = |other: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\ntype config struct{{ every time.Duration }}\n\n\
+             func run(c config, beat, end chan struct{{}}) {{\n\tt := time.NewTimer(c.every)\n\
+             \tif !(c.every > 0) {{\n\t\tif !t.Stop() {{\n\t\t\t<-t.C\n\t\t}}\n\t}}\n\
+             \tfor {{\n\t\tselect {{\n\t\tcase <-beat:\n\t\t\tif {other} {{\n\
+             \t\t\t\tif !t.Stop() {{\n\t\t\t\t\t<-t.C\n\t\t\t\t}}\n\t\t\t\tt.Reset(c.every)\n\t\t\t}}\n\
+             \t\tcase <-t.C:\n\t\t\treturn\n\t\tcase <-end:\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    tells_of_file(&timer("c.every > 0"), &[]);
+    tells_of_file(&timer("len(beat) > 0"), &["m.go:19 receive-without-sender medium"]);
+}
+
+#[test]
+fn a_field_of_a_struct_that_another_package_declares() {
+    let source = |between: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"sync\"\n\n\t\"example.com/other/query\"\n)\n\n\
+             func all(text string, use func(string)) {{\n\topts := &query.Options{{}}\n\
+             \tif err := opts.Parse(text); err != nil {{\n\t\treturn\n\t}}\n\tvar wg sync.WaitGroup\n\
+             \twg.Add(len(opts.Names))\n{between}\tfor _, name := range opts.Names {{\n\
+             \t\tgo func() {{\n\t\t\tdefer wg.Done()\n\t\t\tuse(name)\n\t\t}}()\n\t}}\n\twg.Wait()\n}}\n"
+        )
+    };
+    tells_of_file(&source(""), &[]);
+    // Who is given the struct may have changed it.
+    tells_of_file(
+        &source("\topts.Parse(\"\")\n"),
+        &["m.go:19 waitgroup-unbalanced medium", "m.go:23 waitgroup-unbalanced medium"],
+    );
+}
+
+#[test]
+fn a_lock_of_ones_own_with_another_way_to_give_it_back() {
+    let source = |release: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype lock struct {{\n\tmu    sync.Mutex\n\ttold  func()\n}}\n\n\
+             func (l *lock) Lock() {{ l.mu.Lock() }}\n\nfunc (l *lock) Unlock() {{\n\tl.mu.Unlock()\n\tl.told()\n}}\n\n\
+             func (l *lock) UnlockQuietly() {{ l.mu.Unlock() }}\n\n\
+             type loop struct {{\n\tstate lock\n\tdone  chan struct{{}}\n\tstop  chan struct{{}}\n}}\n\n\
+             func start() *loop {{\n\tl := &loop{{done: make(chan struct{{}}), stop: make(chan struct{{}})}}\n\
+             \tgo l.run()\n\treturn l\n}}\n\n\
+             func (l *loop) run() {{\n\tdefer close(l.done)\n\t<-l.stop\n\tl.state.Lock()\n\tl.state.Unlock()\n}}\n\n\
+             func (l *loop) close() {{\n\tl.state.Lock()\n{release}\tclose(l.stop)\n\t<-l.done\n}}\n"
+        )
+    };
+    tells_of_file(&source("\tl.state.UnlockQuietly()\n"), &[]);
+    tells_of_file(
+        &source("\tdefer l.state.Unlock()\n"),
+        &["m.go:42 lock-held-while-blocked medium"],
+    );
+}
+
+#[test]
+fn a_context_that_is_asked_for_its_end_and_nothing_else() {
+    let source = |used: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"net/http\"\n\t\"time\"\n)\n\n\
+             func Run(exit context.Context, client *http.Client) error {{\n\tctx := context.Background()\n\
+             \tfor {{\n\t\treq, err := http.NewRequestWithContext(ctx, \"GET\", \"http://peer\", nil)\n\
+             \t\tif err != nil {{\n\t\t\treturn err\n\t\t}}\n\t\tresp, err := client.Do(req)\n\
+             \t\tif err != nil {{\n\t\t\treturn err\n\t\t}}\n\t\tresp.Body.Close()\n{used}\
+             \t\tselect {{\n\t\tcase <-time.After(time.Second):\n\t\tcase <-exit.Done():\n\t\t\treturn nil\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    tells_of_file(&source(""), &["m.go:10 context-not-propagated low"]);
+    tells_of_file(
+        &source("\t\tprintln(exit.Value(client))\n"),
+        &["m.go:10 context-not-propagated high"],
+    );
 }

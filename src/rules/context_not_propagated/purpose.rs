@@ -268,6 +268,33 @@ pub fn is_beside_an_end(function: &Function<'_>, call: ExprId) -> bool {
     })
 }
 
+/// Whether a function does nothing with the context that is declared at a place but to ask whether it is done: it
+/// looks up between two pieces of work, and is given the end of the one by another context, or by none.
+pub fn asks_only_for_end(function: &Function<'_>, declared: Span) -> bool {
+    let locals = function.info.locals();
+    let Some(own) = locals.iter().position(|local| local.span == declared) else { return false };
+    let decl = Node::Decl(function.index.func(function.id).decl);
+    let file = function.file;
+    let asks = |name: &str| matches!(name, "Done" | "Err");
+    let is_own = |expr: ExprId| match function.info.resolve(file.unparen(expr)) {
+        Def::Local(local) => local.0 as usize == own,
+        _ => false,
+    };
+    let (mut used, mut asked) = (0, 0);
+    for node in file.descendants(decl) {
+        let Node::Expr(expr) = node else { continue };
+        match file.expr(expr).kind {
+            ExprKind::Ident(_) => used += usize::from(is_own(expr)),
+            ExprKind::Selector { base, name } => {
+                let is_ident = matches!(file.expr(base).kind, ExprKind::Ident(_));
+                asked += usize::from(is_ident && asks(name.name.as_str()) && is_own(base));
+            }
+            _ => {}
+        }
+    }
+    asked > 0 && used == asked
+}
+
 /// Whether another goroutine of the function, or a function that a library runs at the end of a context,
 /// puts an end to something when a context is done: it may be what the function waits for.
 pub fn is_watched(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool {

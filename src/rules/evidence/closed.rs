@@ -298,6 +298,7 @@ fn outlived(groups: &Groups<'_>, group: &Group, close: &Op) -> Option<Finding> {
         || own
         || number == close.scene && starter.literal_around(node) == close.literal
         || waits(starter)
+        || hears_of_end(groups, group, close, &[send.scene, number])
     {
         return None;
     }
@@ -431,6 +432,26 @@ fn is_of_others(scene: &Scene<'_>, call: ExprId) -> bool {
 /// Whether a function waits for others.
 fn waits(scene: &Scene<'_>) -> bool {
     calls(scene, &["Wait"])
+}
+
+/// Whether the closer, or what it calls, has received by then what the sender or who starts it sends or closes: that
+/// it has come to its end.
+fn hears_of_end(groups: &Groups<'_>, group: &Group, close: &Op, senders: &[usize]) -> bool {
+    let closer = &groups.scenes[close.scene];
+    let before = closer.span(close.node).start;
+    let is_own = |op: &Op| op.scene == close.scene && closer.span(op.node).start < before;
+    let is_called = |op: &Op| {
+        let called = &groups.scenes[op.scene];
+        closer.calls(called.cx.func).any(|call| closer.span(Node::Expr(call)).start < before)
+    };
+    let mut others = groups.all().iter().filter(|other| !std::ptr::eq(*other, group));
+    others.any(|other| {
+        let tells =
+            |op: &Op| senders.contains(&op.scene) && matches!(op.act, Act::Send | Act::Close);
+        let hears =
+            |op: &Op| matches!(op.act, Act::Receive | Act::Range) && (is_own(op) || is_called(op));
+        other.ops.iter().any(tells) && other.ops.iter().any(hears)
+    })
 }
 
 /// Whether a function tells a counter that it is over.

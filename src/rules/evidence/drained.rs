@@ -53,7 +53,7 @@ fn check_drain(scene: &Scene<'_>, read: &Read<'_>, stmt: StmtId) -> Option<Findi
             to: &|step| step == drain,
             settled: &|step| sets(scene, cfg.step(step), &text),
         };
-        takes && cfg.finds(Start::After(step), Vec::new(), &mut walk)
+        takes && cfg.finds(Start::After(step), conditions.known_after(cfg, step), &mut walk)
     })?;
     let taken = cfg.step(taken).span(scene.file);
     let message = format!(

@@ -42,7 +42,9 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
                 to: &|other| other == step,
                 settled: &|step| function.defines(At { body, step }, local),
             };
-            if let Some(path) = cfg.search(Start::After(step), Vec::new(), &mut walk).first() {
+            if let Some(path) =
+                cfg.search(Start::After(step), conditions.known_after(cfg, step), &mut walk).first()
+            {
                 findings.push(finding(scene, receive, channel, cleared, path));
             }
         }

@@ -107,7 +107,7 @@ fn check_take(groups: &Groups<'_>, group: &Group, take: &Op) -> Option<Finding> 
     let settled = |step: StepId| releases.contains(&step) || step != from && names(cfg.step(step));
     let conditions = conditions_of(scene, take)?;
     let way = Way { conditions: &conditions, to: &|_| false, settled: &settled };
-    let paths = cfg.search(Start::After(from), conditions.known_at(cfg, from), &mut WayOut(way));
+    let paths = cfg.search(Start::After(from), conditions.known_after(cfg, from), &mut WayOut(way));
     let path = paths.first()?;
     let release = group.ops.iter().find(|op| op.act == Act::Receive && op.same_body(take))?;
     Some(tell(scene, take, release, path))

@@ -108,7 +108,8 @@ impl<'s, 'a> Added<'s, 'a> {
         let conditions = Conditions::new(&read.function, read.function.body_of(literal)?);
         let settled = |step: StepId| starts.contains(&step) || self.settles(cfg.step(step));
         let way = Way { conditions: &conditions, to: &|_| false, settled: &settled };
-        let paths = cfg.search(Start::After(at), Vec::new(), &mut WayOut(way));
+        let paths =
+            cfg.search(Start::After(at), conditions.known_after(&cfg, at), &mut WayOut(way));
         let (path, returned) = paths.iter().find_map(|path| match path.end {
             PathEnd::Exit(_, Exit::Return(stmt)) => Some((path, stmt)),
             _ => None,

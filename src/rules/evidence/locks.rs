@@ -248,7 +248,12 @@ fn taken_at_the_end(scene: &Scene<'_>) -> impl Iterator<Item = Object> {
 /// What a call unlocks, if that is known.
 pub(super) fn unlocked(scene: &Scene<'_>, call: ExprId) -> Option<Object> {
     let (base, name) = scene.method_call(call)?;
-    matches!(name.name.as_str(), "Unlock" | "RUnlock").then(|| object(scene, base))?
+    unlocks(name.name).then(|| object(scene, base))?
+}
+
+/// Whether a method of this name gives a lock back: those of `sync`, and `UnlockWithoutNotify` of one's own.
+fn unlocks(name: Symbol) -> bool {
+    name.as_str().starts_with("Unlock") || name.as_str().starts_with("RUnlock")
 }
 
 /// The functions that a function calls and waits for.
@@ -420,7 +425,7 @@ pub(super) fn stands_for(scene: &Scene<'_>, name: Symbol) -> Option<&'static str
 /// Whether a call unlocks an object, or what nobody knows to be another one.
 pub(super) fn gives_back(scene: &Scene<'_>, call: ExprId, wanted: Object) -> bool {
     scene.method_call(call).is_some_and(|(base, name)| {
-        matches!(name.name.as_str(), "Unlock" | "RUnlock")
+        unlocks(name.name)
             && match object(scene, base) {
                 Some(object) => object == wanted,
                 None => !is_apart(scene, base),

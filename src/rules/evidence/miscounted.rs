@@ -151,7 +151,8 @@ impl<'g, 'a> Group<'g, 'a> {
             let (body, from) = (at.body, at.step);
             let mut walk =
                 Unused { group: self, body, from, starts_in_turn, conditions: &conditions };
-            let paths = cfg.search(Start::After(at.step), Vec::new(), &mut walk);
+            let paths =
+                cfg.search(Start::After(at.step), conditions.known_after(cfg, at.step), &mut walk);
             let Some(path) = paths.first() else { continue };
             // Where each turn waits the next one adds to nothing.
             return Some(self.tell_skipped(call, path, at));
@@ -259,7 +260,9 @@ impl<'g, 'a> Group<'g, 'a> {
         }
         let conditions = Conditions::new(function, body);
         let mut walk = Turn { group: self, body, next, range, conditions: &conditions };
-        cfg.search(Start::After(next), Vec::new(), &mut walk).into_iter().next()
+        cfg.search(Start::After(next), conditions.known_after(cfg, next), &mut walk)
+            .into_iter()
+            .next()
     }
 
     /// The goroutines that call `Done` on one way out and not on another.

@@ -71,7 +71,7 @@ fn check_nil(scene: &Scene<'_>, stmt: StmtId, local: LocalId) -> Option<Finding>
         .collect();
     let conditions = Conditions::new(function, body);
     let mut walk = Nil { scene, local, set: &set, used: &used, conditions: &conditions };
-    let paths = cfg.search(Start::After(from), Vec::new(), &mut walk);
+    let paths = cfg.search(Start::After(from), conditions.known_after(cfg, from), &mut walk);
     let PathEnd::Step(at) = paths.first()?.end else { return None };
     let name = scene.info.local(local).name;
     let message = format!("`{name}` may be nil here, and nothing ever comes on a nil channel");

@@ -164,8 +164,11 @@ fn check_close(
         .filter(|op| matches!(op.act, Act::Make(_)) && op.scene == close.scene)
         .find_map(|op| scene.step_of(cfg, op.node));
     let start = made.or_else(|| came(scene, &closing, close.channel));
-    let start = start.map_or(Start::Entry, Start::After);
-    let paths = cfg.search(start, Vec::new(), &mut walk);
+    let (start, known) = match start {
+        Some(step) => (Start::After(step), conditions.known_after(cfg, step)),
+        None => (Start::Entry, Vec::new()),
+    };
+    let paths = cfg.search(start, known, &mut walk);
     let exit = paths.iter().find_map(|path| match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
         _ => None,

@@ -71,7 +71,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         settled: &|step| answered.contains(&step),
     };
     let mut walk = Unanswered { scene, came, way };
-    let paths = cfg.search(Start::After(start), Vec::new(), &mut walk);
+    let paths = cfg.search(Start::After(start), conditions.known_after(cfg, start), &mut walk);
     Some(tell(groups, wait, served, answer, paths.first()?))
 }
 

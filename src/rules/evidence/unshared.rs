@@ -53,7 +53,11 @@ fn check_channel(scene: &Scene<'_>, read: &Read<'_>, made: Made) -> Option<Findi
         to: &|step| sends.contains(&step) && !others.contains(&step),
         settled: &|step| others.contains(&step),
     };
-    let paths = cfg.search(Start::After(made.at.step), Vec::new(), &mut walk);
+    let paths = cfg.search(
+        Start::After(made.at.step),
+        conditions.known_after(cfg, made.at.step),
+        &mut walk,
+    );
     let crate::flow::PathEnd::Step(send) = paths.first()?.end else { return None };
     // A loop that may not turn once has shared it as far as anybody knows.
     let start = cfg.step(send).span(scene.file).start;

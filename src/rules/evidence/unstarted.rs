@@ -55,7 +55,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let keeps = is_kept(maker, make.node);
     let way = Way { conditions: &conditions, to: &|_| false, settled: &|step| step == started };
     let mut walk = Past { maker, make: make.node, keeps, of_error, way };
-    let paths = cfg.search(Start::After(made), Vec::new(), &mut walk);
+    let paths = cfg.search(Start::After(made), conditions.known_after(cfg, made), &mut walk);
     let path = paths.first()?;
     let started = cfg.step(started).span(maker.file);
     Some(tell(groups, (make, close, waiter), started, path))

@@ -75,7 +75,7 @@ impl Abandoned<'_, '_, '_> {
         let again = |from: StepId| {
             let to = |step: StepId| asked.contains(&step);
             let mut way = Way { conditions: &conditions, to: &to, settled: &received };
-            cfg.finds(Start::After(from), Vec::new(), &mut way)
+            cfg.finds(Start::After(from), conditions.known_after(cfg, from), &mut way)
         };
         !asked.iter().any(|&from| again(from))
     }
