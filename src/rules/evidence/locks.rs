@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type, TypeDecl};
+use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type};
 use crate::program::library::{LibType, lib_type};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
@@ -282,7 +282,7 @@ fn through_interfaces(
     let called = scene.nodes.iter().filter_map(|&node| {
         let Node::Expr(call) = node else { return None };
         let Callee::InterfaceMethod(selection) = scene.info.callee(call) else { return None };
-        let TypeDecl::Global(owner) = selection.owner.named()?.decl else { return None };
+        let owner = selection.owner.declared()?;
         if owner.package != package || scene.go_of(call).is_some() {
             return None;
         }

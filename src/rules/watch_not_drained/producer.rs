@@ -263,9 +263,7 @@ impl Part<'_, '_> {
         if ty.is_unknown() {
             return None;
         }
-        let object = self.scene.cx.index().object(self.ty);
-        let path = self.scene.cx.index().package(self.ty.package).path;
-        Some(ty.named().is_some_and(|named| named.name == object.name && named.path == path))
+        Some(ty.declared() == Some(self.ty))
     }
 }
 
