@@ -417,6 +417,8 @@ impl Machine<'_> {
             },
             Value::Struct(_) => pointer,
             other if other.is_unknown() => other,
+            // An unknown pointer stands for what it points to, and so for what was decided of that.
+            Value::Bool(_) | Value::Int(_) | Value::Str(_) => pointer,
             _ => state.unknown(TypeId::UNKNOWN),
         }
     }

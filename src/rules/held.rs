@@ -236,6 +236,31 @@ impl Held<'_> {
         }
     }
 
+    /// Whether it is meant to be there for several turns of a loop: its variable is declared outside, and it is made under a
+    /// condition. Whether there is one already when that holds again is not known.
+    pub fn spans_turns(&self, function: &Function<'_>) -> bool {
+        let file = function.file;
+        let parents = file.parents(Node::Decl(function.index.func(function.id).decl));
+        let Some(Node::Stmt(stmt)) = parents.of(Node::Expr(self.call)) else { return false };
+        let StmtKind::Assign { left, .. } = &file.stmt(stmt).kind else { return false };
+        let target = left.get(self.result as usize).and_then(|&target| function.variable(target));
+        let Some(declared) = target.map(|local| function.info.local(local).span) else {
+            return false;
+        };
+        let mut is_conditional = false;
+        for around in parents.around(Node::Stmt(stmt)) {
+            let Node::Stmt(around) = around else { continue };
+            match file.stmt(around).kind {
+                StmtKind::If { .. } => is_conditional = true,
+                StmtKind::For { .. } | StmtKind::Range { .. } => {
+                    return is_conditional && !file.stmt(around).span.contains(declared);
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The thing as the code writes it.
     pub fn text(&self) -> Option<String> {
         let name = self.name.as_deref()?;

@@ -27,6 +27,7 @@ mod given_up;
 mod handed_out;
 mod harmless;
 mod hostile;
+mod idioms;
 mod index;
 mod layering;
 mod lsp;

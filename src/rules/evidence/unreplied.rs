@@ -6,7 +6,7 @@
 //! the request is in no other hands by then.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Edge, Exit, Passing, Path, Start, Step, StepId, Walk};
+use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{LocalId, LocalKind};
 use crate::rules::conditions::{Conditions, Decided, Way, asked, condition};
 use crate::rules::evidence::consumer::bound;
@@ -72,7 +72,37 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     };
     let mut walk = Unanswered { scene, came, way };
     let paths = cfg.search(Start::After(start), conditions.known_after(cfg, start), &mut walk);
-    Some(tell(groups, wait, served, answer, paths.first()?))
+    let path = paths.first()?;
+    // Who asks says in the request whether there is an answer to it.
+    if path.edges.iter().any(|edge| asks_request(scene, request, edge.kind)) {
+        return None;
+    }
+    Some(tell(groups, wait, served, answer, path))
+}
+
+/// Whether an edge is decided by a field of the request alone: a flag, or one that is compared with a constant.
+fn asks_request(scene: &Scene<'_>, request: LocalId, edge: EdgeKind) -> bool {
+    let (file, info) = (scene.file, &scene.info);
+    let is_field = |expr: ExprId| {
+        let expr = file.unparen(expr);
+        let is_selector = matches!(file.expr(expr).kind, ExprKind::Selector { .. });
+        is_selector && root_variable(scene, expr) == Some(Some(request))
+    };
+    match edge {
+        EdgeKind::NoCase(switch) | EdgeKind::Case(switch, _) => match file.stmt(switch).kind {
+            StmtKind::Switch { tag: Some(tag), .. } => is_field(tag),
+            _ => false,
+        },
+        _ => asked(file, edge).is_some_and(|(condition, _)| {
+            let is_constant = |expr: ExprId| info.constant(expr).is_some();
+            match file.expr(condition).kind {
+                ExprKind::Binary { left, right, .. } => {
+                    is_field(left) && is_constant(right) || is_field(right) && is_constant(left)
+                }
+                _ => is_field(condition),
+            }
+        }),
+    }
 }
 
 /// Follows a request that came: where the receive says that nothing did, there is none.

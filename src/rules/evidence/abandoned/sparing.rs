@@ -2,21 +2,149 @@
 //! tell of no error that it makes itself.
 
 use crate::flow::{Cfg, EdgeKind, Path, Start, Step, StepId};
-use crate::index::{Def, LocalId, LocalKind};
+use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Way, condition, key, locals_in};
 use crate::rules::evidence::abandoned::{Abandoned, Leaving, Sender};
 use crate::rules::evidence::traffic::{Deed, received_from};
+use crate::rules::scene::Scene;
 use crate::rules::spared::leaves_out_the_end;
 use crate::summary::{At, BodyId, Function};
-use crate::syntax::{CommClause, ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{BinaryOp, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 impl Abandoned<'_, '_, '_> {
     /// Whether it depends on the owner of the channel, or on what a sender was given, whether one sends.
     pub(super) fn may_send_no_more(&self) -> bool {
         self.depends_on_owner()
+            || self.counts_what_is_out()
+            || self.receives_for_each_turn()
             || self.capacity > 0 && (self.is_paced() || self.is_disarmed())
             || self.are_ended()
             || self.bodies().any(|body| self.asks_parameters(body))
+    }
+
+    /// The receives of the owner, in its own body.
+    fn own_receives(&self) -> impl Iterator<Item = Node> {
+        let cfg = self.cfg();
+        let own = self.channel.deeds.iter().filter(|(at, deeds)| {
+            at.body == self.channel.owner && deeds.iter().any(|deed| matches!(deed, Deed::Receive))
+        });
+        own.filter_map(move |(at, _)| match cfg.step(at.step) {
+            Step::Recv(receive) => Some(Node::Expr(receive)),
+            Step::Comm(comm) => Some(Node::Stmt(comm)),
+            _ => None,
+        })
+    }
+
+    /// Whether the owner receives for as long as a counter says that something is out: a loop whose condition compares a
+    /// number, or the length of something, that its body changes.
+    fn counts_what_is_out(&self) -> bool {
+        let scene = self.channel.scene;
+        let file = scene.file;
+        let is_count = |loop_stmt: StmtId| {
+            let StmtKind::For { cond: Some(cond), body, .. } = file.stmt(loop_stmt).kind else {
+                return false;
+            };
+            let inside = file.stmt(body).span;
+            let counters = file.descendants(Node::Expr(cond)).filter_map(|node| match node {
+                Node::Expr(expr) => {
+                    let local = scene.local(expr)?;
+                    let is_number = matches!(scene.info.local(local).ty, Type::Basic(basic) if basic.is_integer());
+                    let is_measured = scene.given_to(expr).is_some_and(|call| {
+                        matches!(scene.info.callee(call), Callee::Builtin(Builtin::Len))
+                    });
+                    (is_number || is_measured).then_some(local)
+                }
+                _ => None,
+            });
+            let is_changed = |local: LocalId| {
+                scene.uses(local).any(|used| {
+                    let within = inside.contains(scene.span(Node::Expr(used)));
+                    within
+                        && match scene.parent(Node::Expr(used)) {
+                            Some(Node::Stmt(stmt)) => match &file.stmt(stmt).kind {
+                                StmtKind::IncDec { .. } => true,
+                                StmtKind::Assign { left, .. } => left.contains(&used),
+                                _ => false,
+                            },
+                            Some(Node::Expr(outer)) => {
+                                matches!(scene.info.callee(outer), Callee::Builtin(Builtin::Delete))
+                            }
+                            _ => false,
+                        }
+                })
+            };
+            counters.into_iter().any(is_changed)
+        };
+        self.own_receives().any(|receive| scene.loops_around(receive).into_iter().any(is_count))
+    }
+
+    /// Whether the senders are started in a loop of a few turns that are written down, and there is a receive outside of
+    /// loops for each: `for _, f := range []func() error{a, b}`.
+    fn receives_for_each_turn(&self) -> bool {
+        let scene = self.channel.scene;
+        let alone = |receive: &Node| scene.loops_around(*receive).is_empty();
+        let receives = self.own_receives().filter(alone).count() + usize::from(self.capacity);
+        // What it starts sends once in each turn, or what it starts once sends in turns.
+        let turns = |sender: &Sender| {
+            let Step::Go(go) = self.cfg().step(sender.step) else { return None };
+            let started = scene.loops_around(Node::Stmt(go));
+            let sends = || {
+                let literal = self.channel.read.function.body(sender.literal?).literal;
+                let mut own = scene.nodes.iter().filter(|&&node| match node {
+                    Node::Stmt(stmt) => {
+                        let sends = matches!(scene.file.stmt(stmt).kind,
+                            StmtKind::Send { channel, .. } if self.channel.is_named(channel));
+                        sends && scene.literal_around(node) == literal
+                    }
+                    _ => false,
+                });
+                let send = *own.next()?;
+                own.next().is_none().then(|| scene.loops_around(send))
+            };
+            match started[..] {
+                [turns] if sender.volume.sends == 1 => written_turns(scene, turns),
+                [] => match sends()?[..] {
+                    [turns] => written_turns(scene, turns),
+                    _ => None,
+                },
+                _ => None,
+            }
+        };
+        matches!(self.senders[..], [sender] if turns(&sender).is_some_and(|turns| turns <= receives))
+    }
+
+    /// Whether a way out is taken where what the loop that starts the senders goes by says that it had no turns, or how many:
+    /// `if len(xs) == 0` below `for range xs`.
+    fn asks_for_turns(&self, path: &Path<Leaving>) -> bool {
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
+        let file = scene.file;
+        let heads = self.senders.iter().filter_map(|sender| {
+            let Step::Go(go) = self.cfg().step(sender.step) else { return None };
+            let &turns = scene.loops_around(Node::Stmt(go)).first()?;
+            match file.stmt(turns).kind {
+                StmtKind::Range { subject, .. } => Some(locals_in(function, Node::Expr(subject))),
+                StmtKind::For { cond: Some(cond), .. } => {
+                    Some(locals_in(function, Node::Expr(cond)))
+                }
+                _ => None,
+            }
+        });
+        let heads: Vec<LocalId> = heads.flatten().collect();
+        let names = |asked: ExprId| {
+            locals_in(function, Node::Expr(asked)).iter().any(|local| heads.contains(local))
+        };
+        path.edges.iter().any(|edge| match edge.kind {
+            EdgeKind::Case(switch, _) | EdgeKind::NoCase(switch) => {
+                matches!(file.stmt(switch).kind, StmtKind::Switch { tag: Some(tag), .. } if names(tag))
+            }
+            kind => condition(kind).is_some_and(|asked| match file.expr(file.unparen(asked)).kind {
+                ExprKind::Binary { left, right, .. } => {
+                    let one = |one, other| scene.info.constant(one).is_some() && names(other);
+                    one(right, left) || one(left, right)
+                }
+                _ => false,
+            }),
+        })
     }
 
     /// Whether one of the senders may send where this way out is taken: none does if each sends only where a
@@ -47,7 +175,7 @@ impl Abandoned<'_, '_, '_> {
                     })
             })
         };
-        !self.senders.iter().all(is_ruled_out)
+        !self.senders.iter().all(is_ruled_out) && !self.asks_for_turns(path)
     }
 
     /// Whether there is room for a value, and the owner of the channel asks its senders for each by a
@@ -206,4 +334,26 @@ fn conditions_above(cfg: &Cfg, step: StepId) -> impl Iterator<Item = EdgeKind> {
     let start = cfg.only_edge_to(cfg.block_of(step));
     let above = std::iter::successors(start, |&(block, _)| cfg.only_edge_to(block));
     above.map(|(_, edge)| edge.kind)
+}
+
+/// How many turns a loop has, if that is written down: the elements of a literal, or the numbers up to a constant.
+fn written_turns(scene: &Scene<'_>, stmt: StmtId) -> Option<usize> {
+    let file = scene.file;
+    let number = |expr: ExprId| usize::try_from(scene.info.constant(expr)?.as_int()?).ok();
+    match file.stmt(stmt).kind {
+        StmtKind::Range { subject, .. } => match &file.expr(file.unparen(subject)).kind {
+            ExprKind::CompositeLit { elements, .. } => Some(elements.len()),
+            _ => number(subject),
+        },
+        StmtKind::For { init: Some(init), cond: Some(cond), post: Some(_), .. } => {
+            let StmtKind::Define { right, .. } = &file.stmt(init).kind else { return None };
+            let ExprKind::Binary { op, left, right: limit, .. } = file.expr(cond).kind else {
+                return None;
+            };
+            let from = right.first().and_then(|&from| number(from))?;
+            let is_plain = from == 0 && op == BinaryOp::Lt && scene.local(left).is_some();
+            is_plain.then(|| number(limit))?
+        }
+        _ => None,
+    }
 }
