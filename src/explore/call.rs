@@ -522,7 +522,11 @@ impl Machine<'_> {
             _ => state.unknown(TypeId::UNKNOWN),
         };
         let element = self.program.types.element(ty);
-        Ok(Some((key, self.symbolic(state, element))))
+        let value = match key {
+            Value::Int(_) => self.recalled(state, Term::Element(subject, key), element),
+            _ => self.symbolic(state, element),
+        };
+        Ok(Some((key, value)))
     }
 
     /// The first value of an iterator function: it is called with a function that hands its

@@ -91,10 +91,19 @@ impl Machine<'_> {
         low: Value,
         high: Value,
     ) -> Value {
+        // Other elements have the same indices then.
+        if let (Value::Unknown(unknown), false) = (whole, matches!(low, Value::Nil | Value::Int(0)))
+        {
+            self.forget_members(state, unknown.id);
+        }
         let ty = self.type_of(whole);
         let is_slice = matches!(self.program.types.underlying(ty), Type::Slice(_));
         let length = match (low, high) {
             (Value::Int(low), Value::Int(high)) if low <= high => Some(Value::Int(high - low)),
+            (Value::Int(1..), Value::Nil) if is_slice => {
+                let all = self.length(state, whole, false);
+                self.arithmetic(state, Operator::Sub, all, low).ok()
+            }
             (_, Value::Term(high)) => match self.terms.get(high) {
                 Term::Binary(Operator::Add, from, by) if from == low => Some(by),
                 Term::Binary(Operator::Add, by, from) if from == low => Some(by),
@@ -193,6 +202,7 @@ impl Machine<'_> {
         }
         let items = self.elements(state, from);
         let Some(id) = to.object() else {
+            self.blur(state, to);
             self.escape(state, from);
             return;
         };
@@ -208,6 +218,9 @@ impl Machine<'_> {
 
     /// Any element of a slice may have been assigned something that is not known.
     pub(super) fn blur(&mut self, state: &mut State, slice: Value) {
+        if let Value::Unknown(unknown) = slice {
+            self.forget_members(state, unknown.id);
+        }
         let Some(id) = slice.object() else { return };
         let Object::Slice { element, items } = state.heap.get(id) else { return };
         let (element, old) = (*element, items.clone());
@@ -221,6 +234,9 @@ impl Machine<'_> {
     }
 
     pub(super) fn delete(&mut self, state: &mut State, map: Value, key: Value) {
+        if let Value::Unknown(unknown) = map {
+            self.forget_members(state, unknown.id);
+        }
         let Some(id) = map.object() else { return };
         let Object::Map { items, .. } = state.heap.get(id) else { return };
         let found = items

@@ -51,7 +51,8 @@ pub(super) fn key(program: Code<'_>, terms: &Terms, state: &State, scratch: &mut
     }
     scratch.numbers.clear();
     scratch.numbers.resize(state.heap.len(), 0);
-    let mut walk = Walk { program, terms, state, scratch, met: 0, hash: Hash::default() };
+    let mut walk =
+        Walk { program, terms, state, scratch, walked: 0, met: 0, hash: Hash::default() };
     for process in &state.processes {
         walk.process(process);
     }
@@ -59,12 +60,7 @@ pub(super) fn key(program: Code<'_>, terms: &Terms, state: &State, scratch: &mut
         walk.hash.add(u64::from(id.0));
         walk.value(value);
     }
-    let mut next = 0;
-    while next < walk.scratch.queue.len() {
-        let id = walk.scratch.queue[next];
-        next += 1;
-        walk.entry(state.heap.entry(id));
-    }
+    walk.objects();
     let facts = walk.facts();
     let doubts = state.doubts;
     walk.hash.add(
@@ -111,12 +107,22 @@ struct Walk<'a> {
     terms: &'a Terms,
     state: &'a State,
     scratch: &'a mut Scratch,
+    /// How many of the objects in the queue were walked through.
+    walked: usize,
     /// Number of unknowns met so far.
     met: u32,
     hash: Hash,
 }
 
 impl Walk<'_> {
+    /// Walks through the objects that are reached and were not walked through yet.
+    fn objects(&mut self) {
+        while let Some(&id) = self.scratch.queue.get(self.walked) {
+            self.walked += 1;
+            self.entry(self.state.heap.entry(id));
+        }
+    }
+
     fn object(&mut self, id: ObjectId) -> u64 {
         let number = &mut self.scratch.numbers[id.0 as usize];
         if *number == 0 {
@@ -333,6 +339,7 @@ impl Walk<'_> {
             let outer = std::mem::take(&mut self.hash);
             self.value(Value::Term(term));
             self.value(value);
+            self.objects();
             let fact = std::mem::replace(&mut self.hash, outer);
             sum.low = sum.low.wrapping_add(fact.low);
             sum.high = sum.high.wrapping_add(fact.high);

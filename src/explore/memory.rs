@@ -416,8 +416,14 @@ impl Machine<'_> {
                 _ => state.unknown(TypeId::UNKNOWN),
             },
             Value::Struct(_) => pointer,
-            other if other.is_unknown() => other,
-            // An unknown pointer stands for what it points to, and so for what was decided of that.
+            Value::Unknown(unknown) => match *self.program.types.underlying(unknown.ty) {
+                Type::Pointer(to) => {
+                    self.recalled(state, Term::Member(pointer, NameId::POINTED), to)
+                }
+                _ => pointer,
+            },
+            Value::Term(_) => pointer,
+            // An unknown of which the type is not known stands for what it points to, and so for what was decided of that.
             Value::Bool(_) | Value::Int(_) | Value::Str(_) => pointer,
             _ => state.unknown(TypeId::UNKNOWN),
         }
@@ -453,6 +459,7 @@ impl Machine<'_> {
                 Ok(())
             }
             _ => {
+                self.forget_member(state, pointer, NameId::POINTED);
                 self.escape(state, value);
                 Ok(())
             }
@@ -538,18 +545,14 @@ impl Machine<'_> {
             Value::Ref(id) | Value::Struct(id) => id,
             Value::Unknown(unknown) => {
                 let element = self.program.types.element(unknown.ty);
-                let ok = state.unknown(TypeId::BOOL);
+                let read = Term::Element(base, index);
                 if element == TypeId::UNKNOWN {
-                    let element = Term::Element(base, index);
-                    return Ok((self.term(state, element, TypeId::UNKNOWN), ok));
+                    let ok = state.unknown(TypeId::BOOL);
+                    return Ok((self.term(state, read, TypeId::UNKNOWN), ok));
                 }
-                let types = &self.program.types;
-                let of_map = matches!(types.underlying(unknown.ty), Type::Map(..));
-                if of_map && matches!(types.underlying(element), Type::Slice(_) | Type::Map(..)) {
-                    let read = Term::Element(base, index);
-                    return Ok((self.recalled(state, read, element), ok));
-                }
-                return Ok((self.symbolic(state, element), ok));
+                let present = Term::Member(Value::Term(self.terms.intern(read)), NameId::PRESENT);
+                let ok = self.recalled(state, present, TypeId::BOOL);
+                return Ok((self.recalled(state, read, element), ok));
             }
             Value::Nil => return Ok((state.unknown(TypeId::UNKNOWN), Value::Bool(false))),
             _ => return Ok((state.unknown(TypeId::UNKNOWN), state.unknown(TypeId::BOOL))),

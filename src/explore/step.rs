@@ -467,18 +467,13 @@ impl Machine<'_> {
                 process.frame().values.push(value);
             }
             Op::Extremum { args, max } => {
-                let values = frame.take(args as usize);
-                let known: Option<Vec<i64>> = values
-                    .iter()
-                    .map(|value| match value {
-                        Value::Int(value) => Some(*value),
-                        _ => None,
-                    })
-                    .collect();
-                let known = known.and_then(|known| {
-                    if max { known.into_iter().max() } else { known.into_iter().min() }
-                });
-                let value = known.map_or_else(|| state.unknown(TypeId::INT), Value::Int);
+                let values: Vec<Value> = (0..args as usize).map(|at| frame.peek(at)).collect();
+                let Some((&first, others)) = values.split_first() else { return Err(Stop::Panic) };
+                let mut value = first;
+                for &other in others {
+                    value = self.extremum(state, max, value, other)?;
+                }
+                process.frame().take(args as usize);
                 process.frame().values.push(value);
             }
             Op::Hole { args, want } => {
@@ -507,7 +502,6 @@ impl Machine<'_> {
                 Value::Int(count) => count,
                 _ => 0,
             };
-            let known = matches!(value, Value::Bool(_));
             let bound = match value {
                 Value::Bool(_) => self.limits.known_iterations,
                 // A comparison of a count that is decided to be small comes to its end.
@@ -516,11 +510,16 @@ impl Machine<'_> {
             };
             if iterations >= bound {
                 // Leave the loop: both jumps of a condition lead out when it is false.
-                if known && value == Value::Bool(true) {
-                    state.doubts.inexact = true;
-                }
-                if !known || value == Value::Bool(true) {
-                    truth = Some(false);
+                match self.truth(state, value) {
+                    Ok(true) if iterations >= self.limits.known_iterations => {
+                        state.doubts.inexact = true;
+                        truth = Some(false);
+                    }
+                    Ok(known) => truth = Some(known),
+                    Err(Stop::Decide(decisions)) => {
+                        truth = Some(self.denied(state, value, decisions)?);
+                    }
+                    Err(stop) => return Err(stop),
                 }
             }
         }

@@ -124,11 +124,11 @@ impl Machine<'_> {
         state.add_external(Object::Context { parent: None, done })
     }
 
-    /// An unknown that is the same each time that it is asked for with the same term.
+    /// Some value of a type that is the same each time that it is asked for with the same term.
     pub(super) fn recalled(&mut self, state: &mut State, term: Term, ty: TypeId) -> Value {
         let value = self.term(state, term, ty);
         let Value::Term(id) = value else { return value };
-        let value = state.unknown(ty);
+        let value = self.symbolic(state, ty);
         std::rc::Rc::make_mut(&mut state.facts).push((id, value));
         value
     }
@@ -216,6 +216,21 @@ impl Machine<'_> {
         state.unknown(TypeId::BOOL)
     }
 
+    /// The larger one of two values, or the smaller one.
+    pub(super) fn extremum(
+        &mut self,
+        state: &mut State,
+        max: bool,
+        left: Value,
+        right: Value,
+    ) -> Result<Value, Stop> {
+        if !self.is_integer(left) || !self.is_integer(right) {
+            return Ok(state.unknown(self.type_of(left)));
+        }
+        let is_less = self.order(state, Operator::Lt, left, right);
+        Ok(if self.truth(state, is_less)? == max { right } else { left })
+    }
+
     /// A variable of another package as a number of which nothing is known.
     pub(super) fn number(&mut self, state: &mut State, value: Value) -> Value {
         match value {
@@ -224,7 +239,7 @@ impl Machine<'_> {
         }
     }
 
-    fn arithmetic(
+    pub(super) fn arithmetic(
         &mut self,
         state: &mut State,
         op: Operator,
@@ -376,6 +391,31 @@ impl Machine<'_> {
             // Not a boolean: a program that does not compile.
             _ => Ok(true),
         }
+    }
+
+    /// False, once it is decided that a condition does not hold, by one of the decisions that were to be taken: others may
+    /// go by what it asks for.
+    pub(super) fn denied(
+        &mut self,
+        state: &State,
+        value: Value,
+        mut decisions: Vec<Decision>,
+    ) -> Result<bool, Stop> {
+        decisions.retain(|&decision| match decision {
+            Decision::Is(id, by) => {
+                let decided = self.terms.replace(value, id, by);
+                !matches!(self.truth(state, decided), Ok(true))
+            }
+            Decision::Holds(term, answer) => match value {
+                Value::Term(id) if id == term => answer != Value::Bool(true),
+                Value::Term(id) => match self.terms.get(id) {
+                    Term::Not(Value::Term(inner)) if inner == term => answer != Value::Bool(false),
+                    _ => true,
+                },
+                _ => true,
+            },
+        });
+        if decisions.is_empty() { Ok(false) } else { Err(Stop::Decide(decisions)) }
     }
 
     fn truth_of_term(&mut self, state: &State, id: TermId) -> Result<bool, Stop> {

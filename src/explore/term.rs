@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::explore::value::{Term, TermId, Value};
+use crate::explore::value::{Term, TermId, Unknown, Value};
 
 /// All terms of an exploration.
 #[derive(Debug, Default)]
@@ -79,9 +79,11 @@ impl Terms {
             }
     }
 
-    /// `value` with the unknown `id` replaced by `by`.
+    /// `value` with the unknown `id` replaced by `by`. Where it is known not to be nil it does not become that: another
+    /// goroutine has decided so since somebody stopped to decide.
     pub fn replace(&mut self, value: Value, id: u32, by: Value) -> Value {
         match value {
+            Value::Unknown(Unknown { non_nil: true, .. }) if by == Value::Nil => value,
             Value::Unknown(unknown) if unknown.id == id => by,
             Value::Term(term) if self.mentions(value, id) => {
                 let old = self.get(term);

@@ -27,6 +27,10 @@ pub struct NameId(pub u32);
 impl NameId {
     /// The place of a struct that other code has made for whether the pointer to it is nil: no field's name.
     pub const ABSENT: NameId = NameId(u32::MAX);
+    /// What an unknown pointer points to, as a member of it: no field's name.
+    pub const POINTED: NameId = NameId(u32::MAX - 1);
+    /// Whether a map has an element, as a member of the element: no field's name.
+    pub const PRESENT: NameId = NameId(u32::MAX - 2);
 }
 
 /// A name qualified by another package: `http.Get`.
