@@ -63,6 +63,7 @@ mod stop_channel_never_closed;
 mod stream_not_drained;
 pub mod stuck;
 mod timer_not_stopped;
+mod turns;
 mod unended;
 pub mod untaken;
 mod wait_ignores_context;

@@ -12,7 +12,7 @@ use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::Type;
 use crate::rules::scene::{holds_any, serves_tests};
-use crate::rules::{Check, FunctionCx, Rule};
+use crate::rules::{Check, FunctionCx, Rule, conditions};
 use crate::summary::{Act, At, BodyId, Function, Place, Read, Root, facts, named};
 use crate::syntax::{ExprId, ExprKind};
 
@@ -242,7 +242,8 @@ fn asked_too_early(
             }
         };
         let mut walk = Unfilled { waits: &waits, read: read.at.step };
-        !cfg.search(Start::After(start.at.step), (), &mut walk).is_empty()
+        !conditions::search(function, start.at.body, Start::After(start.at.step), (), &mut walk)
+            .is_empty()
     };
     let asked =
         own().find(|call| matches!(&call.what, What::Reads(text) if is_too_early(call, text)))?;

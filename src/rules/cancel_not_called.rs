@@ -17,7 +17,7 @@ use crate::index::{Def, LocalId, LocalKind};
 use crate::rules::endable::{self, may_end};
 use crate::rules::held::runs_process;
 use crate::rules::scene::{is_in_endless_loop, serves_tests};
-use crate::rules::{Check, FunctionCx, Rule};
+use crate::rules::{Check, FunctionCx, Rule, conditions, turns};
 use crate::source::Span;
 use crate::summary::{Act, At, ContextRoot, Function, Place, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtId, StmtKind};
@@ -161,14 +161,16 @@ fn check_made(
     {
         return None;
     }
-    let cfg = &function.body(made.at.body).cfg;
     let parent = function.args(made.call).first().and_then(|&parent| function.variable(parent));
     let ended = [parent, function.variable(made.context)];
     let mut walk = Lost { function, body_at: made.at, local, ended, stored: made.stored };
-    let paths = cfg.search(Start::After(made.stored), (), &mut walk);
+    let mut paths =
+        conditions::search(function, made.at.body, Start::After(made.stored), (), &mut walk);
     let once = is_made_once(function, parents, made);
-    let paths: Vec<Path> =
-        paths.into_iter().filter(|path| !(once && comes_again(path, made))).collect();
+    let states = turns::states(function, parents, made.stmt, local);
+    paths.retain(|path| {
+        !(once && comes_again(path, made) || turns::asks_any(function, path, &states))
+    });
     if let Some(path) = first(function, made, &paths) {
         let mut finding = lost(cx, function, made, path);
         let is_forgotten = || is_called_on_others(function, made, local);

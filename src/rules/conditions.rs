@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
+use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{
     Basic, Builtin, Callee, Constant, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type,
     TypeDecl,
@@ -344,6 +344,55 @@ fn subject(function: &Function<'_>, body: BodyId, condition: ExprId) -> Option<S
     (own && !function.is_addressed(subject.local())).then_some(subject)
 }
 
+/// [`Cfg::search`] through a body, along the paths on which conditions that go together are answered alike.
+pub fn search<W: Walk>(
+    function: &Function<'_>,
+    body: BodyId,
+    start: Start,
+    state: W::State,
+    walk: &mut W,
+) -> Vec<Path<W::State>> {
+    let cfg = &function.body(body).cfg;
+    let conditions = Conditions::new(function, body);
+    let known = match start {
+        Start::After(step) => conditions.known_after(cfg, step),
+        Start::Entry | Start::Block(_) => Decided::default(),
+    };
+    let mut walk = Agreeing { conditions: &conditions, walk };
+    let paths = cfg.search(start, (state, known), &mut walk).into_iter();
+    paths.map(|path| Path { edges: path.edges, end: path.end, state: path.state.0 }).collect()
+}
+
+/// Goes where another walk goes, along paths on which conditions that go together are answered alike.
+struct Agreeing<'w, W> {
+    conditions: &'w Conditions,
+    walk: &'w mut W,
+}
+
+impl<W: Walk> Walk for Agreeing<'_, W> {
+    type State = (W::State, Decided);
+
+    fn step(&mut self, (state, decided): &Self::State, step: StepId) -> Passing<Self::State> {
+        match self.walk.step(state, step) {
+            Passing::On(state) => Passing::On((state, self.conditions.after(decided, step))),
+            Passing::Found => Passing::Found,
+            Passing::Drop => Passing::Drop,
+        }
+    }
+
+    fn edge(&mut self, (state, decided): &Self::State, edge: &Edge) -> Option<Self::State> {
+        Some((self.walk.edge(state, edge)?, self.conditions.along(decided, edge)?))
+    }
+
+    fn passes_missing(&self) -> bool {
+        self.walk.passes_missing()
+    }
+
+    fn exit(&mut self, (state, _): &Self::State, exit: Exit) -> bool {
+        self.walk.exit(state, exit)
+    }
+}
+
 /// Looks for a way to a step past none of some others, on which conditions that go together are
 /// answered alike.
 pub struct Way<'w> {
@@ -478,10 +527,14 @@ pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)>
     let condition = file.unparen(condition);
     let pure = file.descendants(Node::Expr(condition)).all(|node| match node {
         Node::Expr(expr) => match &file.expr(expr).kind {
-            ExprKind::Call { .. } => matches!(
-                function.info.callee(expr),
-                Callee::Builtin(Builtin::Len | Builtin::Cap) | Callee::Conversion(_)
-            ),
+            ExprKind::Call { .. } => match function.info.callee(expr) {
+                Callee::Builtin(Builtin::Len | Builtin::Cap | Builtin::Min | Builtin::Max)
+                | Callee::Conversion(_) => true,
+                // Package strings has functions of values alone.
+                callee => callee
+                    .qualified(function.index)
+                    .is_some_and(|name| name.path.as_str() == "strings" && name.receiver.is_none()),
+            },
             ExprKind::Unary { op, .. } => *op != UnaryOp::Recv,
             ExprKind::FuncLit(_) | ExprKind::Missing => false,
             _ => true,
@@ -497,6 +550,12 @@ pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)>
     match file.expr(condition).kind {
         ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } => {
             Some((format!("{}=={}", text(left), text(right)), op == BinaryOp::Ne))
+        }
+        ExprKind::Binary { op: op @ (BinaryOp::Lt | BinaryOp::Ge), left, right, .. } => {
+            Some((format!("{}<{}", text(left), text(right)), op == BinaryOp::Ge))
+        }
+        ExprKind::Binary { op: op @ (BinaryOp::Le | BinaryOp::Gt), left, right, .. } => {
+            Some((format!("{}<={}", text(left), text(right)), op == BinaryOp::Gt))
         }
         ExprKind::Unary { op: UnaryOp::Not, operand } => Some((text(file.unparen(operand)), true)),
         _ => Some((text(condition), false)),

@@ -11,10 +11,10 @@ mod paths;
 
 use crate::catalog::{Base, Carrier, Context, End, Resource, Versions};
 use crate::flow::{Step, StepId};
-use crate::index::{Callee, Def, FuncId, Type};
+use crate::index::{Callee, Def, FuncId, LocalId, Type};
 use crate::rules::endable::ends_with_handler;
 use crate::rules::scene::is_beside_tests;
-use crate::rules::{FunctionCx, recurrence};
+use crate::rules::{FunctionCx, recurrence, turns};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, ContextOrigin, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Parents, StmtKind, Symbol};
@@ -236,29 +236,15 @@ impl Held<'_> {
         }
     }
 
-    /// Whether it is meant to be there for several turns of a loop: its variable is declared outside, and it is made under a
-    /// condition. Whether there is one already when that holds again is not known.
-    pub fn spans_turns(&self, function: &Function<'_>) -> bool {
+    /// The variables that may say whether there is one already: it is made in a turn of a loop, for a variable that
+    /// outlives it.
+    fn states(&self, function: &Function<'_>) -> Vec<LocalId> {
         let file = function.file;
         let parents = file.parents(Node::Decl(function.index.func(function.id).decl));
-        let Some(Node::Stmt(stmt)) = parents.of(Node::Expr(self.call)) else { return false };
-        let StmtKind::Assign { left, .. } = &file.stmt(stmt).kind else { return false };
-        let target = left.get(self.result as usize).and_then(|&target| function.variable(target));
-        let Some(declared) = target.map(|local| function.info.local(local).span) else {
-            return false;
-        };
-        let mut is_conditional = false;
-        for around in parents.around(Node::Stmt(stmt)) {
-            let Node::Stmt(around) = around else { continue };
-            match file.stmt(around).kind {
-                StmtKind::If { .. } => is_conditional = true,
-                StmtKind::For { .. } | StmtKind::Range { .. } => {
-                    return is_conditional && !file.stmt(around).span.contains(declared);
-                }
-                _ => {}
-            }
-        }
-        false
+        let Some(Node::Stmt(stmt)) = parents.of(Node::Expr(self.call)) else { return Vec::new() };
+        let StmtKind::Assign { left, .. } = &file.stmt(stmt).kind else { return Vec::new() };
+        let holder = left.get(self.result as usize).and_then(|&target| function.variable(target));
+        holder.map_or_else(Vec::new, |holder| turns::states(function, &parents, stmt, holder))
     }
 
     /// The thing as the code writes it.

@@ -15,7 +15,7 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Basic, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::scene::{Scene, may_start_goroutines, serves_tests};
-use crate::rules::{Check, FunctionCx, Rule, held};
+use crate::rules::{Check, FunctionCx, Rule, conditions, held};
 use crate::source::Span;
 use crate::summary::{
     Act, At, BodyFlow, BodyId, ContextRoot, Function, Mode, Place, Read, Root, Source, Wait, What,
@@ -277,7 +277,7 @@ fn leaves(
     let mut told = told(scene, read, go, helper, &SERVES);
     told.extend(cfg.steps().filter(|&step| learns_of_end(scene, read, go, step, things)));
     let mut walk = Leave { works, told };
-    let paths = cfg.search(Start::After(go.step), false, &mut walk);
+    let paths = conditions::search(function, go.body, Start::After(go.step), false, &mut walk);
     let span = |path: &Path<bool>| match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => {
             let span = function.file.stmt(stmt).span;
@@ -349,7 +349,7 @@ fn turns(
     // What the loop goes on after ends by itself, whatever it is called.
     let told = told(scene, read, go, helper, &[]);
     let mut walk = Turn { go: go.step, ends: &ends, told };
-    let paths = cfg.search(Start::After(go.step), None, &mut walk);
+    let paths = conditions::search(function, go.body, Start::After(go.step), None, &mut walk);
     let end = paths.first()?.state?;
     Some(cfg.step(end).span(function.file))
 }

@@ -150,10 +150,6 @@ fn not_stopped(
 ) -> Option<Finding> {
     let function = &read.function;
     let mut lost = held::lost(cx, read, held, &|_| false, &|_| false);
-    let spans_turns = goes_on != "runs" && held.spans_turns(function);
-    if spans_turns {
-        lost.retain(|lost| lost.way != Way::Again);
-    }
     let harm = if goes_on == "runs" { late::harm(read, held, &lost) } else { None };
     if let Some(harm) = &harm {
         lost.swap(0, harm.lost);
@@ -218,9 +214,7 @@ fn not_stopped(
         _ => "with this module's `go` line the runtime keeps a timer until it fires or is stopped"
             .to_owned(),
     };
-    // A timer that is there for several turns may have been stopped in any of them.
-    let is_kept = spans_turns && goes_on == "stays";
-    if is_kept || goes_on == "ticks" && is_rare(cx, function, held) {
+    if goes_on == "ticks" && is_rare(cx, function, held) {
         finding.confidence = Confidence::Low;
     }
     if stops(held) {

@@ -6,8 +6,8 @@ use crate::catalog::Context;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
-use crate::rules::FunctionCx;
 use crate::rules::cancel_not_called::{is_local, uses, with_cancel};
+use crate::rules::{FunctionCx, conditions};
 use crate::source::Location;
 use crate::summary::{Act, At, BodyId, Function, Guard, Mode, Origin, Place, Read, Root};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtKind, Symbol};
@@ -186,12 +186,11 @@ fn check_call(
     (local, stored): (LocalId, StepId),
     ending: &Ending,
 ) -> Option<Finding> {
-    let cfg = &function.body(at.body).cfg;
     if function.owner(local) != Some(at.body) {
         return None;
     }
     let mut walk = Lost { function, parents, at, local, what: &ending.what };
-    let paths = cfg.search(Start::After(stored), (), &mut walk);
+    let paths = conditions::search(function, at.body, Start::After(stored), (), &mut walk);
     let return_of = |path: &Path| match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => Some(function.file.stmt(stmt).span),
         _ => None,

@@ -4,14 +4,14 @@
 //! may never have been there: the call failed, a condition that was decided before the call is
 //! decided otherwise, or a condition speaks of the error in a way that is not understood.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::holders::{self, may_end_parts};
 use super::{Held, may_have_ended};
 use crate::catalog::{End, Pure};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalId};
-use crate::rules::FunctionCx;
+use crate::rules::{FunctionCx, conditions, turns};
 use crate::source::Span;
 use crate::summary::{
     Act, At, BodyFlow, Definition, Effect, Function, Mode, Place, Read, Root, Source, covering,
@@ -124,11 +124,10 @@ fn lost_by_goroutine(
         again: None,
         settled,
         replaced: FxHashSet::default(),
-        known: FxHashMap::default(),
         readers: Vec::new(),
         absent,
     };
-    let paths = function.body(body).cfg.search(Start::Entry, Flags::new(), &mut walk);
+    let paths = conditions::search(function, body, Start::Entry, (), &mut walk);
     let mut found: Vec<Lost> = paths.iter().map(|path| lost_at(function, &inner, path)).collect();
     found.sort_by_key(|lost| lost.span.start);
     Some(found)
@@ -147,13 +146,14 @@ fn search(
     absent: &dyn Fn(Test) -> bool,
 ) -> Vec<Lost> {
     let function = &read.function;
-    let cfg = &function.body(held.at.body).cfg;
     let replaced = replaced(function, held);
-    let known = decided_before(function, cfg, held.at.step);
     let readers = readers(function, held, &aliases);
     let again = Some(held.at.step);
-    let mut walk = Walking { function, held, again, settled, replaced, known, readers, absent };
-    let paths = cfg.search(Start::After(held.at.step), Flags::new(), &mut walk);
+    let mut walk = Walking { function, held, again, settled, replaced, readers, absent };
+    let mut paths =
+        conditions::search(function, held.at.body, Start::After(held.at.step), (), &mut walk);
+    let states = held.states(function);
+    paths.retain(|path| !turns::asks_any(function, path, &states));
     let mut found: Vec<Lost> = paths.iter().map(|path| lost_at(function, held, path)).collect();
     found.sort_by_key(|lost| lost.span.start);
     found
@@ -383,44 +383,7 @@ fn wrapper(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Place
     (pure.holds && !is_method).then(|| Place::root(Root::Call(call, 0)))
 }
 
-/// A condition: its text and the variables in it.
-type Condition = (String, Vec<LocalId>);
-
-/// The conditions that hold at a step since they were decided right above it, of those whose
-/// variables never change.
-fn decided_before(function: &Function<'_>, cfg: &Cfg, step: StepId) -> FxHashMap<Condition, bool> {
-    let mut known = FxHashMap::default();
-    let mut block = cfg.block_of(step);
-    let mut seen = FxHashSet::default();
-    while let Some((from, edge)) = cfg.only_edge_to(block).filter(|_| seen.insert(block)) {
-        let decided = match edge.kind {
-            EdgeKind::True(condition) => Some((condition, true)),
-            EdgeKind::False(condition) => Some((condition, false)),
-            _ => None,
-        };
-        if let Some((condition, value)) = decided {
-            let condition = named(function, condition);
-            if condition.1.iter().all(|&local| function.definitions_of(local).count() == 1) {
-                known.insert(condition, value);
-            }
-        }
-        block = from;
-    }
-    known
-}
-
-fn named(function: &Function<'_>, condition: ExprId) -> Condition {
-    let locals = function.file.descendants(Node::Expr(condition)).filter_map(|node| match node {
-        Node::Expr(expr) => match function.info.resolve(expr) {
-            Def::Local(local) => Some(*local),
-            _ => None,
-        },
-        _ => None,
-    });
-    (function.text(condition), locals.collect())
-}
-
-fn lost_at(function: &Function<'_>, held: &Held<'_>, path: &Path<Flags>) -> Lost {
+fn lost_at(function: &Function<'_>, held: &Held<'_>, path: &Path) -> Lost {
     let file = function.file;
     match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => {
@@ -444,7 +407,7 @@ fn lost_at(function: &Function<'_>, held: &Held<'_>, path: &Path<Flags>) -> Lost
 
 /// The last step of a path that only the turn with the thing comes to: what follows is the loop's
 /// own, and the block of the next thing.
-fn last_of_turn(function: &Function<'_>, held: &Held<'_>, path: &Path<Flags>) -> Option<Span> {
+fn last_of_turn(function: &Function<'_>, held: &Held<'_>, path: &Path) -> Option<Span> {
     let cfg = &function.body(held.at.body).cfg;
     let own = |step: &StepId| *step != held.at.step && cfg.dominates(held.at.step, *step);
     let blocks = path.edges.iter().rev().skip(1).map(|edge| edge.to);
@@ -461,12 +424,6 @@ enum Part {
     Other,
 }
 
-/// Variables that hold `true` or `false` for certain, by number.
-type Flags = Vec<(LocalId, bool)>;
-
-/// How many of them a path remembers.
-const MAX_FLAGS: usize = 4;
-
 struct Walking<'w, 'a> {
     function: &'w Function<'a>,
     held: &'w Held<'w>,
@@ -474,90 +431,45 @@ struct Walking<'w, 'a> {
     again: Option<StepId>,
     settled: FxHashSet<StepId>,
     replaced: FxHashSet<StepId>,
-    known: FxHashMap<Condition, bool>,
     readers: Vec<ExprId>,
     absent: &'w dyn Fn(Test) -> bool,
 }
 
 impl Walk for Walking<'_, '_> {
-    type State = Flags;
+    type State = ();
 
-    fn step(&mut self, flags: &Flags, step: StepId) -> Passing<Flags> {
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
         if self.again == Some(step) || self.replaced.contains(&step) {
             return Passing::Found;
         }
         if self.settled.contains(&step) {
             return Passing::Drop;
         }
-        Passing::On(self.assigned(flags, step))
+        Passing::On(())
     }
 
-    fn edge(&mut self, flags: &Flags, edge: &Edge) -> Option<Flags> {
-        let holds = |condition: ExprId, value: bool| {
-            let known = self.flag(condition);
-            let known = flags.iter().find(|(local, _)| Some(*local) == known);
-            known.is_none_or(|&(_, known)| known == value) && self.may_be(condition, value)
-        };
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
         let goes_on = match edge.kind {
-            EdgeKind::True(condition) => holds(condition, true),
-            EdgeKind::False(condition) => holds(condition, false),
+            EdgeKind::True(condition) => self.may_be(condition, true),
+            EdgeKind::False(condition) => self.may_be(condition, false),
             EdgeKind::Case(stmt, clause) => {
                 !self.switches_on_result(stmt) && !self.is_absent_in(stmt, clause)
             }
             EdgeKind::NoCase(stmt) => !self.switches_on_result(stmt),
             _ => true,
         };
-        goes_on.then(|| flags.clone())
+        goes_on.then_some(())
     }
 
-    fn exit(&mut self, _: &Flags, exit: Exit) -> bool {
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
         matches!(exit, Exit::Return(_) | Exit::End)
     }
 }
 
 impl Walking<'_, '_> {
-    /// The flags after a step, which may set or forget some.
-    fn assigned(&self, flags: &Flags, step: StepId) -> Flags {
-        let file = self.function.file;
-        let cfg = &self.function.body(self.held.at.body).cfg;
-        let mut flags = flags.clone();
-        let Step::Assign(stmt) = cfg.step(step) else { return flags };
-        let (StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right }) =
-            &file.stmt(stmt).kind
-        else {
-            return flags;
-        };
-        for (place, &target) in left.iter().enumerate() {
-            let Some(local) = self.flag(target) else { continue };
-            flags.retain(|&(other, _)| other != local);
-            let value = right.get(place).filter(|_| left.len() == right.len());
-            let value = value.map(|&value| self.function.info.resolve(file.unparen(value)));
-            if let Some(Def::PredeclaredConst(name)) = value
-                && flags.len() < MAX_FLAGS
-            {
-                flags.push((local, name.as_str() == "true"));
-                flags.sort_unstable_by_key(|&(local, _)| local.0);
-            }
-        }
-        flags
-    }
-
-    /// The variable of this body that an expression is, if only this body assigns it.
-    fn flag(&self, expr: ExprId) -> Option<LocalId> {
-        let Def::Local(local) = self.function.info.resolve(self.function.file.unparen(expr)) else {
-            return None;
-        };
-        let own = |at: Option<At>| at.is_none_or(|at| at.body == self.held.at.body);
-        self.function.definitions_of(*local).all(|definition| own(definition.at)).then_some(*local)
-    }
-
     /// Whether the thing may be there, unended, where a condition has this value.
     fn may_be(&self, condition: ExprId, value: bool) -> bool {
         let file = self.function.file;
-        let known = self.known.get(&named(self.function, condition));
-        if known.is_some_and(|&known| known != value) {
-            return false;
-        }
         let condition = file.unparen(condition);
         if (self.absent)(Test::Is(condition, value)) {
             return false;

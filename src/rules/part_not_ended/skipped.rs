@@ -106,8 +106,7 @@ fn skipped(
     let settled = read.effects(BodyId::OWN).effects.iter().filter(settles);
     let settled: FxHashSet<StepId> = settled.map(|effect| effect.at.step).collect();
     let mut walk = GivesUp { cx, read, settled: &settled };
-    let cfg = &function.body(BodyId::OWN).cfg;
-    let paths = cfg.search(Start::Entry, None, &mut walk);
+    let paths = conditions::search(function, BodyId::OWN, Start::Entry, None, &mut walk);
     let path = paths.first()?;
     let kept = kept(cx, parts, method, owner, ending)?;
     finding(cx, method, function, path, &kept)

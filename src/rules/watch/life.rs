@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::LocalId;
+use crate::rules::conditions;
 use crate::rules::scene::Scene;
 use crate::rules::watch::{Effect, Opening, Watch};
 use crate::source::Span;
@@ -59,7 +60,10 @@ pub fn exits(
             }
         }
     }
-    graph.search(start, known, &mut Life { scene, graph, watch, effects: &effects.at, leaving })
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return Vec::new() };
+    let Some(body) = read.function.body_of(watch.owner) else { return Vec::new() };
+    let mut life = Life { scene, graph, watch, effects: &effects.at, leaving };
+    conditions::search(&read.function, body, start, known, &mut life)
 }
 
 /// Where a path leaves the function: the `return`, or the closing brace.
