@@ -38,6 +38,16 @@ impl Constant {
         }
     }
 
+    /// Whether it is the zero value of its type (specification, The zero value).
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Constant::Bool(value) => !value,
+            Constant::Int(value) => *value == 0,
+            Constant::Float(value) => *value == 0.0,
+            Constant::String(value) => value.is_empty(),
+        }
+    }
+
     /// The value as a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {

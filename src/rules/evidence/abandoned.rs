@@ -6,6 +6,7 @@
 //! that has waited for their end, that a signal of theirs has chosen, or that looks at what they
 //! wrote is no evidence.
 
+mod agreed;
 mod sparing;
 mod told;
 
@@ -19,6 +20,7 @@ use crate::index::{Basic, Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
 use crate::rules::evidence::ends_process;
 use crate::rules::evidence::runs::How;
+use crate::rules::evidence::traffic::last::Last;
 use crate::rules::evidence::traffic::{
     Channel, Deed, MANY, Made, Volume, asks_length, body_of, made_channels, mentions_any,
     received_from,
@@ -179,10 +181,15 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             && (self.senders.len() > 1
                 || looped
                 || self.senders.iter().all(|sender| !sender.volume.has_last));
+        let last = match self.senders[..] {
+            [ref sender] if !looped => sender.volume.last,
+            _ => None,
+        };
         let mut walk = Leave {
             of: self,
             conditions: &conditions,
             repeats,
+            last,
             received: self.bound(stores, 0),
             oks: self.bound(stores, 1),
             written: self.written(),
@@ -510,6 +517,8 @@ struct Leave<'l, 'c, 's, 'a> {
     conditions: &'l Conditions,
     /// Whether whatever is received another send may follow.
     repeats: bool,
+    /// How the last value is known to be that, on both sides.
+    last: Option<Last>,
     received: Vec<LocalId>,
     oks: Vec<LocalId>,
     written: Vec<LocalId>,
@@ -609,6 +618,9 @@ impl Walk for Leave<'_, '_, '_, '_> {
             let more = matches!(edge.kind, EdgeKind::More(_));
             return (more && self.receive(&mut next, true)).then_some(next);
         }
+        if self.is_agreed(edge.kind) {
+            return None;
+        }
         let Some(condition) = condition(edge.kind) else { return Some(next) };
         let node = Node::Expr(condition);
         if next.unasked
@@ -623,7 +635,6 @@ impl Walk for Leave<'_, '_, '_, '_> {
         if mentions_any(&channel.read, node, &self.written)
             || mentions_any(&channel.read, node, &self.oks)
                 && matches!(edge.kind, EdgeKind::False(_))
-            || !self.repeats && mentions_any(&channel.read, node, &self.received)
             || is_answer_of(channel, node)
         {
             return None;

@@ -343,6 +343,10 @@ fn exits_from<'a>(
     let cfg = &read.function.body(body).cfg;
     let conditions = Conditions::new(&read.function, body);
     let (value, more) = bound(scene, op);
+    let mut loops = scene.loops_around(op.node);
+    if let Node::Stmt(range) = op.node {
+        loops.push(range);
+    }
     let mut walk = GiveUp {
         scene,
         read,
@@ -351,10 +355,7 @@ fn exits_from<'a>(
         more,
         conditions: &conditions,
         rejoining: rejoining(cfg, again),
-        range: match op.node {
-            Node::Stmt(stmt) => Some(stmt),
-            _ => None,
-        },
+        loops,
     };
     let paths = cfg.search(start, (Vec::new(), counts), &mut walk);
     let path = paths.first()?;
@@ -505,7 +506,8 @@ struct GiveUp<'g, 'a> {
     conditions: &'g Conditions,
     /// Conditions that do not decide whether the loop is left.
     rejoining: Vec<ExprId>,
-    range: Option<StmtId>,
+    /// The loops that receive: how many turns they have may be agreed on between the two sides.
+    loops: Vec<StmtId>,
 }
 
 /// In larger graphs every condition counts as one that decides.
@@ -569,7 +571,7 @@ impl Walk for GiveUp<'_, '_> {
     fn edge(&mut self, (decided, counts): &Self::State, edge: &Edge) -> Option<Self::State> {
         let mut counts = *counts;
         match edge.kind {
-            EdgeKind::Done(range) if Some(range) == self.range => return None,
+            EdgeKind::Done(range) if self.loops.contains(&range) => return None,
             // What a `select` chooses may well be the last that is sent, as what a `switch` does.
             EdgeKind::Arm(..) => return None,
             EdgeKind::Case(..) | EdgeKind::NoCase(_) => counts = false,

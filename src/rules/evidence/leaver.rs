@@ -10,6 +10,8 @@
 //! that it has left, and they do not look; any room is full where somebody makes more as long as there is
 //! some ([`prefetched`]).
 
+mod callers;
+
 use std::cell::OnceCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -219,6 +221,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 && !self.starts_receiver(send)
                 && !self.is_constructor(send)
                 && !self.ends_receiver(send)
+                && !self.is_ended_by_callers(send)
                 && !self.knows_the_end(send, &ending)
                 && !self.is_caught(send)
                 && (!self.group.may_have_room() || self.may_fill(send))

@@ -1,6 +1,7 @@
 //! What the steps of a function do to one channel that nobody else knows.
 
 mod count;
+pub(super) mod last;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{condition, locals_in};
 use crate::rules::evidence::runs::{How, runs};
+use crate::rules::evidence::traffic::last::Last;
 use crate::rules::evidence::{ends_process, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Location;
@@ -59,6 +61,8 @@ pub(super) struct Volume {
     pub closes: bool,
     /// Whether after some send none follows.
     pub has_last: bool,
+    /// How the last value is known to be that, if what was sent decides whether another one follows.
+    pub last: Option<Last>,
     /// Whether there is a way through on which nothing is sent.
     pub may_pass: bool,
     /// The first send in the text.
@@ -433,6 +437,7 @@ impl<'s, 'a> Channel<'s, 'a> {
         let all: FxHashSet<StepId> = sends.iter().copied().collect();
         volume.has_last =
             sends.iter().any(|&send| !cfg.reaches_any(send, &|step| all.contains(&step)));
+        volume.last = last::last(self, body, &sends);
         volume.answer = count::answer(self, body, &sends);
         volume.sends = count::most(self, body, sends.len() > 1);
         volume

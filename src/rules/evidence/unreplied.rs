@@ -7,14 +7,14 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
-use crate::index::{LocalId, LocalKind};
-use crate::rules::conditions::{Conditions, Decided, Way, asked, condition};
+use crate::index::{Constant, LocalId, LocalKind, Type};
+use crate::rules::conditions::{self, asked, condition};
 use crate::rules::evidence::consumer::bound;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{BinaryOp, Case, ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// Reports the requests that are not answered on every way.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -26,7 +26,7 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
 fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     // Several may ask in the same way: each waits for an answer to its own request.
     let waits: Vec<&Op> = group.ops.iter().filter(|op| is_wait(groups, group, op)).collect();
-    let &wait = waits.first()?;
+    waits.first()?;
     let asks = |op: &Op| waits.iter().any(|wait| wait.scene == op.scene);
     let receives = group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range));
     let mut receives = receives.filter(|op| !asks(op));
@@ -58,77 +58,220 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let body = read.function.body_of(served.literal)?;
     let cfg = &read.function.body(body).cfg;
     let start = served.step(scene, cfg)?;
-    let conditions = Conditions::new(&read.function, body);
     let mut answered: Vec<StepId> =
         answers.iter().map(|op| op.step(scene, cfg)).collect::<Option<_>>()?;
     // Who answers in a `select` has tried; beside that is what ends one of the two.
     let selects = answers.iter().filter_map(|op| op.select);
     answered.extend(selects.filter_map(|(select, _)| cfg.step_of_stmt(select)));
     let (_, came) = bound(scene, served);
-    let way = Way {
-        conditions: &conditions,
-        to: &|step| step == start,
-        settled: &|step| answered.contains(&step),
-    };
-    let mut walk = Unanswered { scene, came, way };
-    let paths = cfg.search(Start::After(start), conditions.known_after(cfg, start), &mut walk);
-    let path = paths.first()?;
-    // Who asks says in the request whether there is an answer to it.
-    if path.edges.iter().any(|edge| asks_request(scene, request, edge.kind)) {
-        return None;
-    }
-    Some(tell(groups, wait, served, answer, path))
+    // Who asks may say in the request whether there is an answer to it.
+    waits.iter().find_map(|&wait| {
+        let asks = Asks { server: scene, request, asker: &groups.scenes[wait.scene] };
+        let mut walk = Unanswered { asks, came, start, answered: &answered };
+        let paths = conditions::search(&read.function, body, Start::After(start), (), &mut walk);
+        Some(tell(groups, wait, served, answer, paths.first()?))
+    })
 }
 
-/// Whether an edge is decided by a field of the request alone: a flag, or one that is compared with a constant.
-fn asks_request(scene: &Scene<'_>, request: LocalId, edge: EdgeKind) -> bool {
-    let (file, info) = (scene.file, &scene.info);
-    let is_field = |expr: ExprId| {
-        let expr = file.unparen(expr);
-        let is_selector = matches!(file.expr(expr).kind, ExprKind::Selector { .. });
-        is_selector && root_variable(scene, expr) == Some(Some(request))
-    };
-    match edge {
-        EdgeKind::NoCase(switch) | EdgeKind::Case(switch, _) => match file.stmt(switch).kind {
-            StmtKind::Switch { tag: Some(tag), .. } => is_field(tag),
-            _ => false,
-        },
-        _ => asked(file, edge).is_some_and(|(condition, _)| {
-            let is_constant = |expr: ExprId| info.constant(expr).is_some();
-            match file.expr(condition).kind {
-                ExprKind::Binary { left, right, .. } => {
-                    is_field(left) && is_constant(right) || is_field(right) && is_constant(left)
+/// What who asks puts into the fields of its request, which the server goes by.
+struct Asks<'u, 'a> {
+    server: &'u Scene<'a>,
+    /// The request, as the server has it.
+    request: LocalId,
+    asker: &'u Scene<'a>,
+}
+
+impl Asks<'_, '_> {
+    /// Whether a request of this asker may take an edge. One that compares a field of it with constants is
+    /// taken by what is known to be put there: other values are chosen by who knows which of them are answered.
+    fn may_take(&self, edge: EdgeKind) -> bool {
+        let file = self.server.file;
+        if let EdgeKind::Case(switch, _) | EdgeKind::NoCase(switch) = edge {
+            let StmtKind::Switch { tag: Some(tag), ref cases, .. } = file.stmt(switch).kind else {
+                return true;
+            };
+            let Some(field) = self.field(tag) else { return true };
+            let is_of = |case: &Case| {
+                let mut values = case.values.iter().flatten();
+                values.any(|&value| self.puts(field, self.server.info.constant(value)))
+            };
+            return match edge {
+                EdgeKind::Case(_, taken) if cases[taken as usize].values.is_some() => {
+                    is_of(&cases[taken as usize])
                 }
-                _ => is_field(condition),
+                _ => self.puts_another(field) && !cases.iter().any(is_of),
+            };
+        }
+        if let EdgeKind::Done(range) = edge
+            && let StmtKind::Range { subject, .. } = file.stmt(range).kind
+        {
+            // It knows how many it has put there.
+            return self.field(subject).is_none();
+        }
+        let Some((condition, holds)) = asked(file, edge) else { return true };
+        if let Some(field) = self.field(condition) {
+            return self.puts(field, Some(&Constant::Bool(holds)));
+        }
+        let ExprKind::Binary { op, left, right, .. } = file.expr(condition).kind else {
+            return true;
+        };
+        let compares =
+            |of: ExprId, with: ExprId| Some((self.field(of)?, self.server.info.constant(with)?));
+        match (op, compares(left, right).or_else(|| compares(right, left))) {
+            (BinaryOp::Eq | BinaryOp::Ne, Some((field, value))) => {
+                let is_equal = (op == BinaryOp::Eq) == holds;
+                self.puts_constant(field) && self.puts(field, Some(value)) == is_equal
             }
-        }),
+            (_, Some((field, _))) => !self.has_looked_at(field),
+            (_, None) => true,
+        }
     }
+
+    /// The field of the request that an expression of the server is, or is part of.
+    fn field(&self, expr: ExprId) -> Option<Symbol> {
+        let file = self.server.file;
+        let mut expr = file.unparen(expr);
+        while let ExprKind::Selector { base, name } = file.expr(expr).kind {
+            expr = file.unparen(base);
+            if self.server.local(expr) == Some(self.request) {
+                return Some(name.name);
+            }
+        }
+        None
+    }
+
+    /// Whether it is this constant that is put into a field.
+    fn puts(&self, field: Symbol, value: Option<&Constant>) -> bool {
+        match self.given(field) {
+            Given::Zero => value.is_some_and(Constant::is_zero),
+            Given::Value(given) => value.is_some() && self.asker.info.constant(given) == value,
+            Given::Unknown => false,
+        }
+    }
+
+    /// Whether what is put into a field may be none of some constants that it is not known to be: it is another one, or
+    /// what callers outside of the package choose.
+    fn puts_another(&self, field: Symbol) -> bool {
+        let is_chosen = || {
+            let Given::Value(given) = self.given(field) else { return false };
+            let chosen = self.asker.local(given);
+            self.asker.name.name.is_exported()
+                && chosen.is_some_and(|local| {
+                    matches!(self.asker.info.local(local).kind, LocalKind::Param(_))
+                })
+        };
+        self.puts_constant(field) || is_chosen()
+    }
+
+    /// Whether it is a constant that is put into a field.
+    fn puts_constant(&self, field: Symbol) -> bool {
+        match self.given(field) {
+            Given::Zero => true,
+            Given::Value(given) => self.asker.info.constant(given).is_some(),
+            Given::Unknown => false,
+        }
+    }
+
+    /// Whether who asks has looked at what it puts into a field.
+    fn has_looked_at(&self, field: Symbol) -> bool {
+        let Given::Value(given) = self.given(field) else { return false };
+        let scene = self.asker;
+        let within = |asked: ExprId, local: LocalId| {
+            let span = scene.span(Node::Expr(asked));
+            scene.uses(local).any(|used| span.contains(scene.span(Node::Expr(used))))
+        };
+        let Some(local) = scene.local(given) else { return false };
+        scene.nodes.iter().any(|&node| match node {
+            Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+                StmtKind::If { cond, .. } => within(cond, local),
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
+    /// What is put into a field.
+    fn given(&self, field: Symbol) -> Given {
+        let (file, info) = (self.asker.file, &self.asker.info);
+        let Some(ty) = self.server.info.local(self.request).ty.declared() else {
+            return Given::Unknown;
+        };
+        let is_request = |expr: ExprId| info.type_of(expr).declared() == Some(ty);
+        let mut made = None;
+        for &node in self.asker.nodes.iter() {
+            let Node::Expr(expr) = node else { continue };
+            let is_second = match file.expr(expr).kind {
+                ExprKind::CompositeLit { ref elements, .. } if is_request(expr) => {
+                    made.replace(elements).is_some()
+                }
+                ExprKind::Selector { base, name } => {
+                    name.name == field && is_request(base) && self.asker.is_target(expr)
+                }
+                _ => false,
+            };
+            if is_second {
+                return Given::Unknown;
+            }
+        }
+        let is_key =
+            |key: ExprId| matches!(file.expr(key).kind, ExprKind::Ident(key) if key == field);
+        let Some(elements) = made else { return Given::Unknown };
+        let ty = self.server.info.local(self.request).ty.strip_pointer();
+        let Type::Struct(declared) = self.server.cx.index().underlying(ty) else {
+            return Given::Unknown;
+        };
+        let place = declared.fields.iter().position(|declared| declared.name == field);
+        let mut elements = elements.iter().enumerate();
+        let element = elements.find(|(at, element)| match element.key {
+            Some(key) => is_key(key),
+            None => place == Some(*at),
+        });
+        match element {
+            Some((_, element)) => Given::Value(element.value),
+            None => Given::Zero,
+        }
+    }
+}
+
+/// What is put into a field of a request.
+enum Given {
+    /// Nothing.
+    Zero,
+    Value(ExprId),
+    /// The request is made in several places or none, or the field is set later.
+    Unknown,
 }
 
 /// Follows a request that came: where the receive says that nothing did, there is none.
 struct Unanswered<'u, 'a> {
-    scene: &'u Scene<'a>,
+    asks: Asks<'u, 'a>,
     /// The variable that says whether something came.
     came: Option<LocalId>,
-    way: Way<'u>,
+    /// Where requests are received.
+    start: StepId,
+    answered: &'u [StepId],
 }
 
 impl Walk for Unanswered<'_, '_> {
-    type State = Decided;
+    type State = ();
 
-    fn step(&mut self, decided: &Decided, step: StepId) -> Passing<Decided> {
-        self.way.step(decided, step)
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if step == self.start {
+            return Passing::Found;
+        }
+        if self.answered.contains(&step) { Passing::Drop } else { Passing::On(()) }
     }
 
-    fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
-        let says_none = asked(self.scene.file, edge.kind).is_some_and(|(asked, holds)| {
-            !holds && self.came.is_some() && self.scene.local(asked) == self.came
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        let scene = self.asks.server;
+        let says_none = asked(scene.file, edge.kind).is_some_and(|(asked, holds)| {
+            !holds && self.came.is_some() && scene.local(asked) == self.came
         });
-        (!says_none).then(|| self.way.edge(decided, edge))?
+        (!says_none && self.asks.may_take(edge.kind)).then_some(())
     }
 
-    fn exit(&mut self, decided: &Decided, exit: Exit) -> bool {
-        self.way.exit(decided, exit)
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        false
     }
 }
 
@@ -190,7 +333,7 @@ fn is_bound(scene: &Scene<'_>, usage: ExprId) -> bool {
     }
 }
 
-fn tell(groups: &Groups<'_>, wait: &Op, served: &Op, answer: &Op, path: &Path<Decided>) -> Finding {
+fn tell(groups: &Groups<'_>, wait: &Op, served: &Op, answer: &Op, path: &Path) -> Finding {
     let (server, asker) = (&groups.scenes[served.scene], &groups.scenes[wait.scene]);
     let message = format!(
         "a request that is received here may get no answer on `{}`, and `{}` waits for it",

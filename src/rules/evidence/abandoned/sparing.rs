@@ -3,6 +3,7 @@
 
 use crate::flow::{Cfg, EdgeKind, Path, Start, Step, StepId};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
+use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Way, condition, key, locals_in};
 use crate::rules::evidence::abandoned::{Abandoned, Leaving, Sender};
 use crate::rules::evidence::traffic::{Deed, received_from};
@@ -17,7 +18,9 @@ impl Abandoned<'_, '_, '_> {
         self.depends_on_owner()
             || self.counts_what_is_out()
             || self.receives_for_each_turn()
-            || self.capacity > 0 && (self.is_paced() || self.is_disarmed())
+            || self.is_paced()
+            || self.capacity > 0 && self.is_disarmed()
+            || self.are_claimed()
             || self.are_ended()
             || self.bodies().any(|body| self.asks_parameters(body))
     }
@@ -205,7 +208,157 @@ impl Abandoned<'_, '_, '_> {
             let mut way = Way { conditions: &conditions, to: &to, settled: &received };
             cfg.finds(Start::After(from), conditions.known_after(cfg, from), &mut way)
         };
-        !asked.iter().any(|&from| again(from))
+        if asked.iter().any(|&from| again(from)) {
+            return false;
+        }
+        // Without room for it the answer to the last one has to be received as well.
+        self.capacity > 0
+            || self.bodies().all(|body| self.sends_when_asked(body, &asked))
+                && !asked.iter().any(|&from| cfg.leaves_from(Start::After(from), &received))
+    }
+
+    /// Whether a sender comes to each of its sends by way of a receive from what the owner sends on in these steps.
+    fn sends_when_asked(&self, body: BodyId, asked: &[StepId]) -> bool {
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
+        let asking = |step: &StepId| {
+            let channel = self.cfg().step(*step).sent_on(scene.file);
+            channel.and_then(|channel| scene.local(channel))
+        };
+        let asking: Vec<LocalId> = asked.iter().filter_map(asking).collect();
+        let cfg = &function.body(body).cfg;
+        let is_asked = |step: StepId| {
+            let from = received_from(scene, cfg, step).and_then(|from| scene.local(from));
+            from.is_some_and(|from| asking.contains(&from))
+        };
+        let sends = |step: StepId| {
+            let deeds = self.channel.deeds_at(At { body, step });
+            deeds
+                .iter()
+                .any(|deed| matches!(deed, Deed::Send) || self.channel.inner(deed).sends > 0)
+        };
+        let conditions = Conditions::new(function, body);
+        let unasked = |start: Start| {
+            let mut way = Way { conditions: &conditions, to: &sends, settled: &is_asked };
+            cfg.finds(start, Vec::new(), &mut way)
+        };
+        !unasked(Start::Entry)
+            && cfg.steps().filter(|&step| sends(step)).all(|step| !unasked(Start::After(step)))
+    }
+
+    /// Whether each sender sends only where it has come first, or last: as an atomic operation tells, or what it has in
+    /// common with the others and changes itself. How many of them that is nobody knows.
+    fn are_claimed(&self) -> bool {
+        let several = |sender: &Sender| {
+            self.senders.len() > 1 || self.cfg().reaches(sender.step, sender.step)
+        };
+        self.senders.iter().all(|sender| {
+            sender.volume.may_pass
+                && several(sender)
+                && sender.literal.is_some_and(|body| self.is_claimed(body))
+        })
+    }
+
+    fn is_claimed(&self, body: BodyId) -> bool {
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
+        let cfg = &function.body(body).cfg;
+        let sends = |step: &StepId| {
+            let deeds = self.channel.deeds_at(At { body, step: *step });
+            deeds
+                .iter()
+                .any(|deed| matches!(deed, Deed::Send) || self.channel.inner(deed).sends > 0)
+        };
+        let mut sends = cfg.steps().filter(sends).peekable();
+        sends.peek().is_some()
+            && sends.all(|send| {
+                conditions_above(cfg, send).any(|edge| match edge {
+                    EdgeKind::Arm(select, arm) => self.takes_one(select, arm),
+                    _ => condition(edge)
+                        .is_some_and(|asked| self.tells_of_others(scene.file.unparen(asked), body)),
+                })
+            })
+    }
+
+    /// Whether an arm of a `select` that need not wait receives from another channel.
+    fn takes_one(&self, select: StmtId, arm: u32) -> bool {
+        let scene = self.channel.scene;
+        let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
+        let comm = clauses.get(arm as usize).and_then(|clause| clause.comm);
+        let from = comm.and_then(|comm| Step::Comm(comm).received_from(scene.file));
+        clauses.iter().any(|clause| clause.comm.is_none())
+            && from.is_some_and(|from| scene.local(from).is_some() && !self.channel.is_named(from))
+    }
+
+    /// Whether a condition in a literal depends on what other goroutines that run it have done.
+    fn tells_of_others(&self, asked: ExprId, body: BodyId) -> bool {
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
+        let is_within = |at: At| function.enclosing(at.body).any(|around| around == body);
+        let is_own = |local: LocalId| {
+            function
+                .owner(local)
+                .is_some_and(|owner| function.enclosing(owner).any(|around| around == body))
+        };
+        let mut open = vec![Node::Expr(asked)];
+        let mut met: Vec<LocalId> = Vec::new();
+        while let Some(node) = open.pop() {
+            for part in scene.file.descendants(node) {
+                let Node::Expr(part) = part else { continue };
+                let qualified = scene.info.callee(part).qualified(scene.cx.index());
+                if qualified.is_some_and(|name| name.path.as_str() == "sync/atomic")
+                    || self.changes_its_receiver(part)
+                {
+                    return true;
+                }
+                let Some(local) = scene.local(part) else { continue };
+                if met.contains(&local) {
+                    continue;
+                }
+                met.push(local);
+                let mut set =
+                    function.definitions_of(local).filter(|set| set.at.is_some_and(is_within));
+                if !is_own(local) {
+                    if set.next().is_some() || self.deletes_from(local, body) {
+                        return true;
+                    }
+                    continue;
+                }
+                let from = set.filter_map(|set| function.taken_from(set));
+                open.extend(from.map(Node::Expr));
+            }
+        }
+        false
+    }
+
+    /// Whether a call is that of a method which sets a field of what it is called of.
+    fn changes_its_receiver(&self, call: ExprId) -> bool {
+        let scene = self.channel.scene;
+        let Callee::Func(func) = *scene.info.callee(call) else { return false };
+        let Some(method) = Scene::new(FunctionCx { func, ..scene.cx }) else { return false };
+        let is_field = |target: ExprId| match method.file.expr(method.file.unparen(target)).kind {
+            ExprKind::Selector { base, .. } => method
+                .local(base)
+                .is_some_and(|local| method.info.local(local).kind == LocalKind::Receiver),
+            _ => false,
+        };
+        method.nodes.iter().any(|&node| match node {
+            Node::Expr(expr) => is_field(expr) && method.is_target(expr),
+            Node::Stmt(stmt) => match method.file.stmt(stmt).kind {
+                StmtKind::IncDec { operand, .. } => is_field(operand),
+                _ => false,
+            },
+            Node::Decl(_) => false,
+        })
+    }
+
+    /// Whether a literal deletes from a map.
+    fn deletes_from(&self, map: LocalId, body: BodyId) -> bool {
+        let scene = self.channel.scene;
+        let literal = self.channel.read.function.body(body).literal;
+        scene.uses(map).any(|used| {
+            let deletes = scene.given_to(used).is_some_and(|call| {
+                matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete))
+            });
+            deletes && scene.literal_around(Node::Expr(used)) == literal
+        })
     }
 
     /// Whether each sender is started by a clause of a `select` that takes the channel away by which it was
