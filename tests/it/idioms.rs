@@ -496,3 +496,223 @@ func Switch(n int, f func() int) int {
 "#,
     );
 }
+
+#[test]
+fn a_request_that_is_checked_by_who_asks() {
+    tells_nothing(
+        r#"package m
+
+type req struct {
+	n     int
+	reply chan int
+}
+
+func Ask(in chan req, n int) int {
+	if n <= 0 {
+		return 0
+	}
+	r := req{n: n, reply: make(chan int, 1)}
+	in <- r
+	return <-r.reply
+}
+
+func Loop(in chan req) {
+	for r := range in {
+		if r.n > 0 {
+			r.reply <- r.n
+		}
+	}
+}
+"#,
+    );
+}
+
+#[test]
+fn a_request_with_an_answer_for_each_name() {
+    tells_nothing(
+        r#"package m
+
+type req struct {
+	names []string
+	reply chan int
+}
+
+func Loop(in <-chan *req) {
+	for r := range in {
+		for i := range r.names {
+			r.reply <- i
+		}
+	}
+}
+
+func Ask(in chan<- *req, names []string) (n int) {
+	r := &req{names: names, reply: make(chan int)}
+	in <- r
+	for range names {
+		n += <-r.reply
+	}
+	return n
+}
+"#,
+    );
+}
+
+#[test]
+fn a_part_of_a_slice_is_counted() {
+    let counted = |starts: &str, receives: &str| {
+        format!(
+            "package m\n\nfunc f(xs []func() int) (s int) {{\n\tif len(xs) == 0 {{\n\t\treturn 0\n\t}}\n\
+             \tch := make(chan int)\n\tfor _, f := range {starts} {{\n\t\tgo func() {{ ch <- f() }}()\n\t}}\n\
+             \tfor {receives} {{\n\t\ts += <-ch\n\t}}\n\treturn s\n}}\n"
+        )
+    };
+    tells_nothing(&counted("xs[1:]", "range len(xs) - 1"));
+    tells_nothing(&counted("xs[1:]", "i := 1; i < len(xs); i++"));
+    let files = counted("xs", "range xs[1:]");
+    tells(
+        &[("go.mod", "module example.com/m\n\ngo 1.22\n"), ("m.go", &files)],
+        &["m.go:9 send-without-receiver medium"],
+    );
+}
+
+#[test]
+fn the_elements_of_elements() {
+    tells_nothing(
+        r#"package m
+
+func Sum(rows [][]int) (s int) {
+	ch := make(chan int)
+	for _, row := range rows {
+		for _, v := range row {
+			go func() { ch <- v }()
+		}
+	}
+	for _, row := range rows {
+		for range row {
+			s += <-ch
+		}
+	}
+	return s
+}
+"#,
+    );
+}
+
+#[test]
+fn goroutines_for_some_of_the_elements() {
+    tells_nothing(
+        r#"package m
+
+func Run(apart []bool, fs []func()) {
+	done := make(chan int)
+	for i, f := range fs {
+		if apart[i] {
+			go func() { f(); done <- i }()
+		}
+	}
+	for i := range fs {
+		if apart[i] {
+			<-done
+		}
+	}
+}
+"#,
+    );
+}
+
+#[test]
+fn a_context_under_a_condition() {
+    let source = r#"package m
+
+import (
+	"context"
+	"time"
+)
+
+func Do(ctx context.Context, timeout time.Duration, run func(context.Context)) {
+	var cancel context.CancelFunc
+	if timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+	}
+	run(ctx)
+	if timeout > 0 {
+		cancel()
+	}
+}
+"#;
+    tells_nothing(source);
+    let other = source.replace("if timeout > 0 {\n\t\tcancel", "if timeout > 1 {\n\t\tcancel");
+    tells(
+        &[("go.mod", "module example.com/m\n\ngo 1.22\n"), ("m.go", &other)],
+        &["m.go:11 cancel-not-called high"],
+    );
+}
+
+#[test]
+fn a_context_that_is_there_for_several_turns() {
+    tells_nothing(
+        r#"package m
+
+import (
+	"context"
+	"time"
+)
+
+func Batches(ctx context.Context, in chan int) {
+	n := 0
+	var cancel context.CancelFunc
+	for range in {
+		if n == 0 {
+			_, cancel = context.WithTimeout(ctx, time.Second)
+		}
+		n++
+		if n == 10 {
+			cancel()
+			n = 0
+		}
+	}
+	if n > 0 {
+		cancel()
+	}
+}
+
+func Loop(ctx context.Context, start chan bool, run func(context.Context)) {
+	var cancel context.CancelFunc
+	running := false
+	for s := range start {
+		if s && !running {
+			var running_ctx context.Context
+			running_ctx, cancel = context.WithCancel(ctx)
+			running = true
+			go run(running_ctx)
+		}
+	}
+	if running {
+		cancel()
+	}
+}
+"#,
+    );
+    let source = r#"package m
+
+import "context"
+
+func Loop(ctx context.Context, start chan bool, run func(context.Context)) {
+	var cancel context.CancelFunc
+	for s := range start {
+		if s {
+			var next context.Context
+			next, cancel = context.WithCancel(ctx)
+			go run(next)
+		}
+	}
+	if cancel != nil {
+		cancel()
+	}
+}
+"#;
+    tells(
+        &[("go.mod", "module example.com/m\n\ngo 1.22\n"), ("m.go", source)],
+        &["m.go:10 cancel-not-called high"],
+    );
+}

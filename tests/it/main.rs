@@ -3,6 +3,7 @@
 mod harness;
 
 mod adopt;
+mod agreed;
 mod between;
 mod cache;
 mod catalog;
@@ -56,6 +57,7 @@ mod summary;
 mod supply;
 mod suppress;
 mod syntax;
+mod together;
 mod unlocked;
 mod untaken;
 mod wide;
