@@ -92,9 +92,8 @@ impl Machine<'_> {
         high: Value,
     ) -> Value {
         // Other elements have the same indices then.
-        if let (Value::Unknown(unknown), false) = (whole, matches!(low, Value::Nil | Value::Int(0)))
-        {
-            self.forget_members(state, unknown.id);
+        if !matches!(low, Value::Nil | Value::Int(0)) {
+            self.forget_members(state, whole);
         }
         let ty = self.type_of(whole);
         let is_slice = matches!(self.program.types.underlying(ty), Type::Slice(_));
@@ -218,9 +217,7 @@ impl Machine<'_> {
 
     /// Any element of a slice may have been assigned something that is not known.
     pub(super) fn blur(&mut self, state: &mut State, slice: Value) {
-        if let Value::Unknown(unknown) = slice {
-            self.forget_members(state, unknown.id);
-        }
+        self.forget_members(state, slice);
         let Some(id) = slice.object() else { return };
         let Object::Slice { element, items } = state.heap.get(id) else { return };
         let (element, old) = (*element, items.clone());
@@ -234,9 +231,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn delete(&mut self, state: &mut State, map: Value, key: Value) {
-        if let Value::Unknown(unknown) = map {
-            self.forget_members(state, unknown.id);
-        }
+        self.forget_members(state, map);
         let Some(id) = map.object() else { return };
         let Object::Map { items, .. } = state.heap.get(id) else { return };
         let found = items

@@ -7,7 +7,7 @@ use crate::explore::Calls;
 use crate::explore::machine::Machine;
 use crate::explore::object::{Clock, Object};
 use crate::explore::state::State;
-use crate::explore::value::{ObjectId, Term, Value};
+use crate::explore::value::{ObjectId, Term, Unknown, Value};
 use crate::program::code::NameId;
 use crate::program::types::{Type, TypeId};
 
@@ -15,7 +15,7 @@ impl Machine<'_> {
     /// Lets unknown code have `value` and all that it leads to.
     pub(super) fn escape(&mut self, state: &mut State, value: Value) {
         match value {
-            Value::Unknown(unknown) => self.forget_members(state, unknown.id),
+            Value::Unknown(_) => self.forget_members(state, value),
             Value::Func(_) => self.open(state),
             _ => {}
         }
@@ -168,7 +168,8 @@ impl Machine<'_> {
 
     /// What was decided about members of an unknown holds no more once unknown code has it. A slice
     /// that was taken from it before keeps its length: a loop over it goes on.
-    pub(super) fn forget_members(&mut self, state: &mut State, id: u32) {
+    pub(super) fn forget_members(&mut self, state: &mut State, of: Value) {
+        let Value::Unknown(Unknown { id, .. }) = of else { return };
         let (terms, types) = (&self.terms, &self.program.types);
         let about = |term| match terms.get(term) {
             Term::Member(value, _) | Term::Element(value, _) => terms.mentions(value, id),

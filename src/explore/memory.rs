@@ -550,8 +550,15 @@ impl Machine<'_> {
                     let ok = state.unknown(TypeId::BOOL);
                     return Ok((self.term(state, read, TypeId::UNKNOWN), ok));
                 }
-                let present = Term::Member(Value::Term(self.terms.intern(read)), NameId::PRESENT);
-                let ok = self.recalled(state, present, TypeId::BOOL);
+                let of_map = matches!(self.program.types.underlying(unknown.ty), Type::Map(..));
+                let ok = match of_map {
+                    true => {
+                        let element = Value::Term(self.terms.intern(read));
+                        let present = Term::Member(element, NameId::PRESENT);
+                        self.recalled(state, present, TypeId::BOOL)
+                    }
+                    false => yes,
+                };
                 return Ok((self.recalled(state, read, element), ok));
             }
             Value::Nil => return Ok((state.unknown(TypeId::UNKNOWN), Value::Bool(false))),
@@ -611,9 +618,7 @@ impl Machine<'_> {
         value: Value,
     ) {
         let Some(id) = base.object() else {
-            if let Value::Unknown(unknown) = base {
-                self.forget_members(state, unknown.id);
-            }
+            self.forget_members(state, base);
             self.escape(state, index);
             self.escape(state, value);
             return;

@@ -608,6 +608,23 @@ pub fn locals_in(function: &Function<'_>, node: Node) -> Vec<LocalId> {
     locals
 }
 
+/// Whether a node names one of these variables.
+pub fn names_any(function: &Function<'_>, node: Node, variables: &[LocalId]) -> bool {
+    locals_in(function, node).iter().any(|local| variables.contains(local))
+}
+
+/// What an edge decides by: a condition, or what a `switch` looks at.
+pub fn subject_of(file: &File, edge: EdgeKind) -> Option<ExprId> {
+    match edge {
+        EdgeKind::Case(switch, _) | EdgeKind::NoCase(switch) => match file.stmt(switch).kind {
+            StmtKind::Switch { tag, .. } => tag,
+            StmtKind::TypeSwitch { subject, .. } => Some(subject),
+            _ => None,
+        },
+        kind => condition(kind),
+    }
+}
+
 /// What an edge decides, without the `!` before it, and whether that holds.
 pub fn asked(file: &File, edge: EdgeKind) -> Option<(ExprId, bool)> {
     let (condition, holds) = edge.condition()?;

@@ -18,7 +18,7 @@ use crate::index::{
 use crate::project::PackageId;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{FileId, Location, Span};
-use crate::summary::{BodyId, Read, facts};
+use crate::summary::{BodyId, Function, Read, facts};
 use crate::syntax::{
     BinaryOp, Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
     Symbol,
@@ -274,6 +274,18 @@ pub fn is_example(path: &str) -> bool {
 pub struct Graph<'a> {
     read: Arc<Read<'a>>,
     body: BodyId,
+}
+
+impl Graph<'_> {
+    /// The function that the body is of.
+    pub fn function(&self) -> &Function<'_> {
+        &self.read.function
+    }
+
+    /// Which of its bodies it is.
+    pub fn body(&self) -> BodyId {
+        self.body
+    }
 }
 
 impl Deref for Graph<'_> {

@@ -2,7 +2,7 @@
 
 use crate::flow::Path;
 use crate::index::{LocalId, Type};
-use crate::rules::conditions::{condition, locals_in};
+use crate::rules::conditions::{condition, locals_in, names_any};
 use crate::source::Span;
 use crate::summary::Function;
 use crate::syntax::{Node, Parents, StmtId, StmtKind};
@@ -52,8 +52,5 @@ pub fn states(
 /// Whether a path takes a decision that names one of these variables.
 pub fn asks_any<S>(function: &Function<'_>, path: &Path<S>, variables: &[LocalId]) -> bool {
     let mut asked = path.decisions().filter_map(condition);
-    asked.any(|asked| {
-        let named = locals_in(function, Node::Expr(asked));
-        named.iter().any(|local| variables.contains(local))
-    })
+    asked.any(|asked| names_any(function, Node::Expr(asked), variables))
 }

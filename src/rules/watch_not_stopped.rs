@@ -1,8 +1,7 @@
 //! `watch-not-stopped`: a way out of a function on which the watch it holds goes on.
 
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::Cfg;
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Graph, Scene};
 use crate::rules::watch::life::{self, Leaving};
 use crate::rules::watch::{self, Effect, Opening, Watch};
 use crate::rules::{Check, FunctionCx, Rule};
@@ -44,7 +43,12 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// A watch that the function makes itself.
-fn opened(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, opening: &Opening) -> Option<Finding> {
+fn opened(
+    scene: &Scene<'_>,
+    watch: &Watch,
+    graph: &Graph<'_>,
+    opening: &Opening,
+) -> Option<Finding> {
     let name = watch.name;
     let message = format!(
         "{} returns here without `{name}.Stop()`, and the goroutine behind `{name}` stays",
@@ -65,7 +69,7 @@ fn opened(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, opening: &Opening) -> O
 }
 
 /// A watch that the function is given and stops, but not always.
-fn taken_over(scene: &Scene<'_>, watch: &Watch, graph: &Cfg) -> Option<Finding> {
+fn taken_over(scene: &Scene<'_>, watch: &Watch, graph: &Graph<'_>) -> Option<Finding> {
     let (name, function) = (watch.name, scene.name.name);
     let message = format!(
         "`{function}` takes over `{name}` and returns here without `{name}.Stop()`, so the \
@@ -94,7 +98,7 @@ fn taken_over(scene: &Scene<'_>, watch: &Watch, graph: &Cfg) -> Option<Finding> 
 fn leaving(
     scene: &Scene<'_>,
     watch: &Watch,
-    graph: &Cfg,
+    graph: &Graph<'_>,
     from: Option<&Opening>,
     message: String,
 ) -> Option<Finding> {
@@ -108,7 +112,7 @@ fn leaving(
 }
 
 /// The ways out on which the watch goes on, in order of source.
-fn left(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, from: Option<&Opening>) -> Vec<Span> {
+fn left(scene: &Scene<'_>, watch: &Watch, graph: &Graph<'_>, from: Option<&Opening>) -> Vec<Span> {
     let paths = life::exits(scene, graph, watch, from, Leaving::Running);
     let mut spans: Vec<Span> =
         paths.iter().map(|path| life::exit_span(scene, watch, path)).collect();
@@ -121,7 +125,12 @@ fn label(scene: &Scene<'_>, span: Span, role: Role, message: String) -> Label {
 }
 
 /// `defer w.Stop()` after the check of the error, where nothing else stops or replaces the watch.
-fn defer_stop(scene: &Scene<'_>, watch: &Watch, graph: &Cfg, opening: &Opening) -> Option<Fix> {
+fn defer_stop(
+    scene: &Scene<'_>,
+    watch: &Watch,
+    graph: &Graph<'_>,
+    opening: &Opening,
+) -> Option<Fix> {
     let effects = watch.effects(scene, graph).at;
     let replaced = effects.values().filter(|&&effect| effect == Effect::Replaces).count();
     let stopped = effects.values().any(|&effect| effect == Effect::Stops);

@@ -17,13 +17,12 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::Finding;
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{Basic, Builtin, Callee, Def, LocalId, LocalKind, Type};
-use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::conditions::{Conditions, Decided, condition, locals_in, names_any};
 use crate::rules::evidence::ends_process;
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::last::Last;
 use crate::rules::evidence::traffic::{
-    Channel, Deed, MANY, Made, Volume, asks_length, body_of, made_channels, mentions_any,
-    received_from,
+    Channel, Deed, MANY, Made, Volume, asks_length, body_of, made_channels, received_from,
 };
 use crate::rules::scene::Scene;
 use crate::source::Span;
@@ -632,8 +631,8 @@ impl Walk for Leave<'_, '_, '_, '_> {
                 return None;
             }
         }
-        if mentions_any(&channel.read, node, &self.written)
-            || mentions_any(&channel.read, node, &self.oks)
+        if names_any(&channel.read.function, node, &self.written)
+            || names_any(&channel.read.function, node, &self.oks)
                 && matches!(edge.kind, EdgeKind::False(_))
             || is_answer_of(channel, node)
         {

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::conditions::{condition, locals_in};
+use crate::rules::conditions::{condition, names_any};
 use crate::rules::evidence::runs::{How, runs};
 use crate::rules::evidence::traffic::last::Last;
 use crate::rules::evidence::{ends_process, first_line};
@@ -461,10 +461,9 @@ impl<'s, 'a> Channel<'s, 'a> {
             && paths.iter().any(|path| {
                 matches!(path.end, PathEnd::Exit(_, Exit::Return(_) | Exit::End))
                     && path.decisions().any(|kind| matches!(kind, EdgeKind::Arm(..)))
-                    && !path
-                        .decisions()
-                        .filter_map(condition)
-                        .any(|asked| mentions_any(&self.read, Node::Expr(asked), &self.aliases))
+                    && !path.decisions().filter_map(condition).any(|asked| {
+                        names_any(&self.read.function, Node::Expr(asked), &self.aliases)
+                    })
             })
     }
 
@@ -722,9 +721,4 @@ pub(super) fn received_from(scene: &Scene<'_>, cfg: &Cfg, step: StepId) -> Optio
         },
         other => other.received_from(scene.file),
     }
-}
-
-/// Whether a node names one of the variables.
-pub(super) fn mentions_any(read: &Read<'_>, node: Node, locals: &[LocalId]) -> bool {
-    locals_in(&read.function, node).iter().any(|local| locals.contains(local))
 }

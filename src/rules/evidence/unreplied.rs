@@ -93,7 +93,8 @@ impl Asks<'_, '_> {
             let Some(field) = self.field(tag) else { return true };
             let is_of = |case: &Case| {
                 let mut values = case.values.iter().flatten();
-                values.any(|&value| self.puts(field, self.server.info.constant(value)))
+                values
+                    .any(|&value| self.puts(field, self.server.info.constant(value)) == Some(true))
             };
             return match edge {
                 EdgeKind::Case(_, taken) if cases[taken as usize].values.is_some() => {
@@ -110,7 +111,7 @@ impl Asks<'_, '_> {
         }
         let Some((condition, holds)) = asked(file, edge) else { return true };
         if let Some(field) = self.field(condition) {
-            return self.puts(field, Some(&Constant::Bool(holds)));
+            return self.puts(field, Some(&Constant::Bool(holds))) == Some(true);
         }
         let ExprKind::Binary { op, left, right, .. } = file.expr(condition).kind else {
             return true;
@@ -120,7 +121,7 @@ impl Asks<'_, '_> {
         match (op, compares(left, right).or_else(|| compares(right, left))) {
             (BinaryOp::Eq | BinaryOp::Ne, Some((field, value))) => {
                 let is_equal = (op == BinaryOp::Eq) == holds;
-                self.puts_constant(field) && self.puts(field, Some(value)) == is_equal
+                self.puts(field, Some(value)) == Some(is_equal)
             }
             (_, Some((field, _))) => !self.has_looked_at(field),
             (_, None) => true,
@@ -140,12 +141,12 @@ impl Asks<'_, '_> {
         None
     }
 
-    /// Whether it is this constant that is put into a field.
-    fn puts(&self, field: Symbol, value: Option<&Constant>) -> bool {
+    /// Whether it is this constant that is put into a field; `None` if it is not known to be one.
+    fn puts(&self, field: Symbol, value: Option<&Constant>) -> Option<bool> {
         match self.given(field) {
-            Given::Zero => value.is_some_and(Constant::is_zero),
-            Given::Value(given) => value.is_some() && self.asker.info.constant(given) == value,
-            Given::Unknown => false,
+            Given::Zero => Some(value.is_some_and(Constant::is_zero)),
+            Given::Value(given) => Some(Some(self.asker.info.constant(given)?) == value),
+            Given::Unknown => None,
         }
     }
 
@@ -160,30 +161,17 @@ impl Asks<'_, '_> {
                     matches!(self.asker.info.local(local).kind, LocalKind::Param(_))
                 })
         };
-        self.puts_constant(field) || is_chosen()
-    }
-
-    /// Whether it is a constant that is put into a field.
-    fn puts_constant(&self, field: Symbol) -> bool {
-        match self.given(field) {
-            Given::Zero => true,
-            Given::Value(given) => self.asker.info.constant(given).is_some(),
-            Given::Unknown => false,
-        }
+        self.puts(field, None).is_some() || is_chosen()
     }
 
     /// Whether who asks has looked at what it puts into a field.
     fn has_looked_at(&self, field: Symbol) -> bool {
         let Given::Value(given) = self.given(field) else { return false };
         let scene = self.asker;
-        let within = |asked: ExprId, local: LocalId| {
-            let span = scene.span(Node::Expr(asked));
-            scene.uses(local).any(|used| span.contains(scene.span(Node::Expr(used))))
-        };
         let Some(local) = scene.local(given) else { return false };
         scene.nodes.iter().any(|&node| match node {
             Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
-                StmtKind::If { cond, .. } => within(cond, local),
+                StmtKind::If { cond, .. } => scene.mentions(Node::Expr(cond), local),
                 _ => false,
             },
             _ => false,

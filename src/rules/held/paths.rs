@@ -152,8 +152,10 @@ fn search(
     let mut walk = Walking { function, held, again, settled, replaced, readers, absent };
     let mut paths =
         conditions::search(function, held.at.body, Start::After(held.at.step), (), &mut walk);
-    let states = held.states(function);
-    paths.retain(|path| !turns::asks_any(function, path, &states));
+    if !paths.is_empty() {
+        let states = held.states(function);
+        paths.retain(|path| !turns::asks_any(function, path, &states));
+    }
     let mut found: Vec<Lost> = paths.iter().map(|path| lost_at(function, held, path)).collect();
     found.sort_by_key(|lost| lost.span.start);
     found

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::LocalId;
 use crate::rules::conditions;
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Graph, Scene};
 use crate::rules::watch::{Effect, Opening, Watch};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, Case, ExprId, ExprKind, Node, StmtKind};
@@ -40,7 +40,7 @@ pub struct Known {
 /// The shortest path to each exit by which a watch is left behind.
 pub fn exits(
     scene: &Scene<'_>,
-    graph: &Cfg,
+    graph: &Graph<'_>,
     watch: &Watch,
     from: Option<&Opening>,
     leaving: Leaving,
@@ -60,10 +60,8 @@ pub fn exits(
             }
         }
     }
-    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return Vec::new() };
-    let Some(body) = read.function.body_of(watch.owner) else { return Vec::new() };
     let mut life = Life { scene, graph, watch, effects: &effects.at, leaving };
-    conditions::search(&read.function, body, start, known, &mut life)
+    conditions::search(graph.function(), graph.body(), start, known, &mut life)
 }
 
 /// Where a path leaves the function: the `return`, or the closing brace.

@@ -1,25 +1,16 @@
 //! Decisions by which both sides of a channel know that nothing more is sent.
 
 use crate::flow::EdgeKind;
+use crate::rules::conditions::subject_of;
 use crate::rules::evidence::abandoned::{Leave, received};
 use crate::rules::scene::compared_with_nil;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 impl Leave<'_, '_, '_, '_> {
     /// Whether an edge is taken by what was received, and that may have been the last that is sent.
     pub(super) fn is_agreed(&self, edge: EdgeKind) -> bool {
         let file = self.of.channel.scene.file;
-        let (asked, holds) = match edge {
-            EdgeKind::Case(switch, _) | EdgeKind::NoCase(switch) => match file.stmt(switch).kind {
-                StmtKind::Switch { tag: Some(tag), .. } => (tag, None),
-                StmtKind::TypeSwitch { subject, .. } => (subject, None),
-                _ => return false,
-            },
-            _ => match edge.condition() {
-                Some((asked, holds)) => (asked, Some(holds)),
-                None => return false,
-            },
-        };
+        let Some(asked) = subject_of(file, edge) else { return false };
         if !self.is_about_received(asked, None) {
             return false;
         }
@@ -31,9 +22,9 @@ impl Leave<'_, '_, '_, '_> {
             return false;
         }
         let info = &self.of.channel.scene.info;
-        let compared = holds.zip(compared_with_nil(file, info, asked));
+        let compared = edge.condition().zip(compared_with_nil(file, info, asked));
         match (last.is_nil, compared) {
-            (Some(last), Some((holds, (_, is_set)))) => last == (holds != is_set),
+            (Some(last), Some(((_, holds), (_, is_set)))) => last == (holds != is_set),
             _ => true,
         }
     }

@@ -4,7 +4,7 @@
 use crate::flow::{Cfg, EdgeKind, Path, Start, Step, StepId};
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::conditions::{Conditions, Way, condition, key, locals_in};
+use crate::rules::conditions::{Conditions, Way, condition, key, locals_in, names_any};
 use crate::rules::evidence::abandoned::{Abandoned, Leaving, Sender};
 use crate::rules::evidence::traffic::{Deed, received_from};
 use crate::rules::scene::Scene;
@@ -133,9 +133,7 @@ impl Abandoned<'_, '_, '_> {
             }
         });
         let heads: Vec<LocalId> = heads.flatten().collect();
-        let names = |asked: ExprId| {
-            locals_in(function, Node::Expr(asked)).iter().any(|local| heads.contains(local))
-        };
+        let names = |asked: ExprId| names_any(function, Node::Expr(asked), &heads);
         path.edges.iter().any(|edge| match edge.kind {
             EdgeKind::Case(switch, _) | EdgeKind::NoCase(switch) => {
                 matches!(file.stmt(switch).kind, StmtKind::Switch { tag: Some(tag), .. } if names(tag))
@@ -217,6 +215,14 @@ impl Abandoned<'_, '_, '_> {
                 && !asked.iter().any(|&from| cfg.leaves_from(Start::After(from), &received))
     }
 
+    /// Whether a step sends, and waits until somebody receives.
+    fn sends_at(&self, at: At) -> bool {
+        let deeds = self.channel.deeds_at(at).iter();
+        deeds
+            .into_iter()
+            .any(|deed| matches!(deed, Deed::Send) || self.channel.inner(deed).sends > 0)
+    }
+
     /// Whether a sender comes to each of its sends by way of a receive from what the owner sends on in these steps.
     fn sends_when_asked(&self, body: BodyId, asked: &[StepId]) -> bool {
         let (scene, function) = (self.channel.scene, &self.channel.read.function);
@@ -230,12 +236,7 @@ impl Abandoned<'_, '_, '_> {
             let from = received_from(scene, cfg, step).and_then(|from| scene.local(from));
             from.is_some_and(|from| asking.contains(&from))
         };
-        let sends = |step: StepId| {
-            let deeds = self.channel.deeds_at(At { body, step });
-            deeds
-                .iter()
-                .any(|deed| matches!(deed, Deed::Send) || self.channel.inner(deed).sends > 0)
-        };
+        let sends = |step: StepId| self.sends_at(At { body, step });
         let conditions = Conditions::new(function, body);
         let unasked = |start: Start| {
             let mut way = Way { conditions: &conditions, to: &sends, settled: &is_asked };
@@ -261,13 +262,7 @@ impl Abandoned<'_, '_, '_> {
     fn is_claimed(&self, body: BodyId) -> bool {
         let (scene, function) = (self.channel.scene, &self.channel.read.function);
         let cfg = &function.body(body).cfg;
-        let sends = |step: &StepId| {
-            let deeds = self.channel.deeds_at(At { body, step: *step });
-            deeds
-                .iter()
-                .any(|deed| matches!(deed, Deed::Send) || self.channel.inner(deed).sends > 0)
-        };
-        let mut sends = cfg.steps().filter(sends).peekable();
+        let mut sends = cfg.steps().filter(|&step| self.sends_at(At { body, step })).peekable();
         sends.peek().is_some()
             && sends.all(|send| {
                 conditions_above(cfg, send).any(|edge| match edge {

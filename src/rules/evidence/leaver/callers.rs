@@ -12,17 +12,14 @@ impl Left<'_, '_> {
         let sender = &self.groups.scenes[send.scene];
         let func = sender.cx.func;
         let named = sender.cx.package.named_outside_tests(func);
-        let calls = |scene: &Scene<'_>| scene.calls(func).collect::<Vec<ExprId>>();
-        let callers: Vec<&Scene<'_>> =
-            self.groups.scenes.iter().filter(|scene| !calls(scene).is_empty()).collect();
-        let count: usize = callers.iter().map(|caller| calls(caller).len()).sum();
-        !sender.name.name.is_exported()
-            && send.literal.is_none()
-            && count > 0
-            && count == named.len()
-            && callers
-                .iter()
-                .all(|caller| calls(caller).into_iter().all(|call| self.ends_beside(caller, call)))
+        if sender.name.name.is_exported() || send.literal.is_some() || named.is_empty() {
+            return false;
+        }
+        let scenes = self.groups.scenes.iter();
+        let calls: Vec<(&Scene<'_>, ExprId)> =
+            scenes.flat_map(|caller| caller.calls(func).map(move |call| (caller, call))).collect();
+        calls.len() == named.len()
+            && calls.iter().all(|(caller, call)| self.ends_beside(caller, *call))
     }
 
     /// Whether who makes a call ends each receiver, and not before a goroutine is done that makes it.

@@ -5,7 +5,7 @@
 
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{LocalId, Type};
-use crate::rules::conditions::{condition, locals_in};
+use crate::rules::conditions::{condition, locals_in, subject_of};
 use crate::rules::evidence::traffic::Channel;
 use crate::rules::scene::compared_with_nil;
 use crate::summary::{BodyId, Function};
@@ -116,17 +116,7 @@ impl Walk for Onwards<'_, '_> {
     }
 
     fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
-        let asked = match edge.kind {
-            EdgeKind::Case(switch, _) | EdgeKind::NoCase(switch) => {
-                match self.function.file.stmt(switch).kind {
-                    StmtKind::Switch { tag, .. } => tag,
-                    StmtKind::TypeSwitch { subject, .. } => Some(subject),
-                    _ => None,
-                }
-            }
-            kind => condition(kind),
-        };
-        let Some(asked) = asked else { return Some(()) };
+        let Some(asked) = subject_of(self.function.file, edge.kind) else { return Some(()) };
         let named = locals_in(self.function, Node::Expr(asked));
         match self.parts.iter().find(|(local, _)| named.contains(local)) {
             Some(&(_, field)) => {
