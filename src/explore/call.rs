@@ -8,7 +8,7 @@ use crate::explore::object::Object;
 use crate::explore::process::{Deferred, GoroutineId, Mode, Operation, Process};
 use crate::explore::state::State;
 use crate::explore::symbolic::{COUNTS, shrink};
-use crate::explore::value::{ObjectId, Term, Value};
+use crate::explore::value::{ObjectId, Term, Unknown, Value};
 use crate::explore::{Bound, Calls, Site};
 use crate::program::code::{Builtin, FuncId, NameId, Pc, Slot};
 use crate::program::types::{Type, TypeId};
@@ -255,8 +255,23 @@ impl Machine<'_> {
         for &value in &call.args {
             self.escape(state, value);
         }
-        self.deliver(state, process, Vec::new(), call.want);
+        let results = match method {
+            None => self.unknown_results(state, call.callee),
+            Some(_) => Vec::new(),
+        };
+        self.deliver(state, process, results, call.want);
         Ok(())
+    }
+
+    /// The results of a function value of which the type is known, up to the first that is more than a number, a
+    /// text or a truth.
+    fn unknown_results(&mut self, state: &mut State, callee: Value) -> Vec<Value> {
+        let types = &self.program.types;
+        let Value::Unknown(Unknown { ty, .. }) = callee else { return Vec::new() };
+        let Type::Func(results) = types.underlying(ty) else { return Vec::new() };
+        let basic =
+            |ty: &&TypeId| matches!(types.underlying(**ty), Type::Bool | Type::Int | Type::String);
+        results.iter().take_while(basic).map(|&ty| state.unknown(ty)).collect()
     }
 
     /// Whether an unknown callee may be the package's own: a function value, or a method of which it declares one

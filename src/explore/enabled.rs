@@ -141,6 +141,7 @@ impl Machine<'_> {
             | Operation::CondWait(_)
             | Operation::Signal { .. }
             | Operation::Cancel(_)
+            | Operation::TryLock(_)
             | Operation::Release(..)
             | Operation::Atomic { .. }
             | Operation::Yield

@@ -191,6 +191,7 @@ impl Walk<'_> {
                     Term::Binary(op, ..) => 18 | (op as u64) << 8,
                     Term::IsType(_, ty) => 19 | u64::from(ty.0) << 8,
                     Term::Done(_) => 20,
+                    Term::ErrorIs(..) => 21,
                 });
                 // Depth is bounded when terms are made.
                 for operand in term.operands().into_iter().flatten() {
@@ -433,5 +434,6 @@ fn tag(operation: &Operation) -> (u64, u64) {
         Operation::Yield => (25, 0),
         Operation::Started => (26, 0),
         Operation::Sleep => (27, 0),
+        Operation::TryLock(_) => (28, 0),
     }
 }

@@ -65,7 +65,7 @@ impl Known {
             "Unlock" => Known::Unlock,
             "RLock" => Known::RLock,
             "RUnlock" => Known::RUnlock,
-            "TryLock" | "TryRLock" => Known::TryLock,
+            "TryLock" => Known::TryLock,
             "RLocker" => Known::RLocker,
             "Add" => Known::Add,
             "Done" => Known::Done,
@@ -132,6 +132,11 @@ impl Machine<'_> {
             (Object::RwMutex { .. }, Known::Unlock) => Operation::Unlock(id),
             (Object::RwMutex { .. }, Known::RLock) => Operation::RLock(id),
             (Object::RwMutex { .. }, Known::RUnlock) => Operation::RUnlock(id),
+            (Object::Mutex(_) | Object::RwMutex { .. }, Known::TryLock)
+                if !state.heap.is_external(id) =>
+            {
+                Operation::TryLock(id)
+            }
             (Object::RwMutex { .. }, Known::RLocker) => {
                 // Its Lock is the read lock: a struct of another package that only locks.
                 let value = state.unknown(TypeId::UNKNOWN);
@@ -207,8 +212,8 @@ impl Machine<'_> {
                     |()| Ok(()),
                 );
             }
-            // Whether a lock is taken by a try is not known: what it guards is then unknown too,
-            // but the lock itself stays what it is.
+            // Whether a lock that others know, or that of readers, is taken by a try is not known: what it
+            // guards is then unknown too, but the lock itself stays what it is.
             _ => {
                 self.deliver(state, process, Vec::new(), want);
                 return Ok(());
@@ -438,6 +443,13 @@ impl Machine<'_> {
                 open @ (Value::Nil | Value::Unknown(_) | Value::Term(_)) => open,
                 _ => state.non_nil(TypeId::ERROR),
             }],
+            Intrinsic::ErrorIs => match (arg(0), arg(1)) {
+                (Value::Nil, _) => vec![Value::Bool(false)],
+                (error @ Value::Unknown(_), of) => {
+                    vec![self.term(state, Term::ErrorIs(error, of), TypeId::BOOL)]
+                }
+                _ => Vec::new(),
+            },
             Intrinsic::Exit => return Err(Stop::End),
             Intrinsic::Background => vec![self.new_context(state, None, Clock::None, site)],
             Intrinsic::WithCancel | Intrinsic::WithDeadline | Intrinsic::NotifyContext => {

@@ -130,6 +130,8 @@ pub(super) enum Operation {
     RLock(ObjectId),
     Unlock(ObjectId),
     RUnlock(ObjectId),
+    /// Takes a lock if nobody has it, and tells whether it did.
+    TryLock(ObjectId),
     Add(ObjectId, Value),
     /// Waits for a WaitGroup; a group's cancels the context and gives an error.
     Wait {
@@ -189,6 +191,7 @@ impl Operation {
             | Operation::RLock(id)
             | Operation::Unlock(id)
             | Operation::RUnlock(id)
+            | Operation::TryLock(id)
             | Operation::OnceDone(id)
             | Operation::CondWait(id)
             | Operation::CondSleep(id)

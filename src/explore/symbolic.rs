@@ -255,11 +255,42 @@ impl Machine<'_> {
                 None => state.unknown(TypeId::INT),
             });
         }
+        // `n + 3` where one was added after the other: a term keeps its size however often that is done.
+        if let Some(sum) = self.sum(op, left, right) {
+            return Ok(match sum {
+                (of, 0) => of,
+                (of, by) => {
+                    self.term(state, Term::Binary(Operator::Add, of, Value::Int(by)), TypeId::INT)
+                }
+            });
+        }
         let linear = matches!(op, Operator::Add | Operator::Sub | Operator::Mul);
         if linear && self.is_integer(left) && self.is_integer(right) {
             return Ok(self.term(state, Term::Binary(op, left, right), TypeId::INT));
         }
         Ok(state.unknown(self.type_of(left)))
+    }
+
+    /// An integer of which nothing is known, and what is added to it, where a constant is added or taken away.
+    fn sum(&self, op: Operator, left: Value, right: Value) -> Option<(Value, i64)> {
+        let (of, by) = match (op, left, right) {
+            (Operator::Add, of, Value::Int(by)) | (Operator::Add, Value::Int(by), of) => (of, by),
+            (Operator::Sub, of, Value::Int(by)) => (of, by.checked_neg()?),
+            _ => return None,
+        };
+        if !of.is_unknown() || !self.is_integer(of) {
+            return None;
+        }
+        let inner = match of {
+            Value::Term(id) => self.terms.get(id),
+            _ => return Some((of, by)),
+        };
+        match inner {
+            Term::Binary(Operator::Add, inner, Value::Int(before)) => {
+                Some((inner, before.checked_add(by)?))
+            }
+            _ => Some((of, by)),
+        }
     }
 
     /// What is known of the type of a value that is not an object.
@@ -296,6 +327,9 @@ impl Machine<'_> {
             (Value::Unknown(_) | Value::Term(_), _) | (_, Value::Unknown(_) | Value::Term(_)) => {
                 None
             }
+            // In an interface neither is nil.
+            (Value::Struct(_) | Value::Atom(_), Value::Nil)
+            | (Value::Nil, Value::Struct(_) | Value::Atom(_)) => Some(false),
             (Value::Struct(_), _) | (_, Value::Struct(_)) => None,
             // The same text may be written in two ways.
             (Value::Atom(_), Value::Atom(_)) => None,
@@ -425,6 +459,8 @@ impl Machine<'_> {
         match self.terms.get(id) {
             Term::Not(inner) => self.truth(state, inner).map(|value| !value),
             Term::Binary(op, left, right) => self.truth_of_comparison(state, id, op, left, right),
+            Term::ErrorIs(Value::Nil, _) => Ok(false),
+            Term::ErrorIs(Value::Unknown(error), _) if !error.non_nil => Err(nil_or_not(error)),
             _ => Err(holds(id)),
         }
     }
@@ -458,13 +494,7 @@ impl Machine<'_> {
             _ => return Err(holds(id)),
         };
         match other {
-            Value::Nil => {
-                let non_nil = Value::Unknown(Unknown { non_nil: true, ..unknown });
-                Err(Stop::Decide(vec![
-                    Decision::Is(unknown.id, Value::Nil),
-                    Decision::Is(unknown.id, non_nil),
-                ]))
-            }
+            Value::Nil => Err(nil_or_not(unknown)),
             Value::Bool(_) => Err(either(unknown)),
             Value::Str(_) | Value::Atom(_) | Value::External(_) => Err(Stop::Decide(vec![
                 Decision::Is(unknown.id, other),
@@ -577,6 +607,11 @@ fn sync_object(lib: LibType) -> Option<Object> {
 fn either(unknown: Unknown) -> Stop {
     let is = |value| Decision::Is(unknown.id, Value::Bool(value));
     Stop::Decide(vec![is(true), is(false)])
+}
+
+fn nil_or_not(unknown: Unknown) -> Stop {
+    let non_nil = Value::Unknown(Unknown { non_nil: true, ..unknown });
+    Stop::Decide(vec![Decision::Is(unknown.id, Value::Nil), Decision::Is(unknown.id, non_nil)])
 }
 
 fn holds(id: TermId) -> Stop {

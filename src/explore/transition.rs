@@ -293,6 +293,22 @@ impl Machine<'_> {
                 Object::Mutex(owner) => *owner = Some(held),
                 _ => {}
             },
+            Operation::TryLock(lock) => {
+                let taken = match state.heap.get_mut(lock) {
+                    Object::Mutex(owner @ None) => {
+                        *owner = Some(held);
+                        true
+                    }
+                    Object::RwMutex { writer: writer @ None, readers, waiting: 0 }
+                        if readers.is_empty() =>
+                    {
+                        *writer = Some(held);
+                        true
+                    }
+                    _ => false,
+                };
+                results.push(Value::Bool(taken));
+            }
             // Who gives back what nobody here has taken was called with the lock held.
             Operation::Unlock(lock) | Operation::RUnlock(lock) if is_free(state, lock) => {
                 *state.heap.get_mut(lock) = Object::OpenLock;

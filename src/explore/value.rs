@@ -63,6 +63,8 @@ pub(super) enum Term {
     Binary(crate::program::code::Operator, Value, Value),
     /// Whether the dynamic type is this one.
     IsType(Value, TypeId),
+    /// Whether an error is another one or wraps it: `errors.Is`.
+    ErrorIs(Value, Value),
     /// The channel that the method `Done` of an unknown gives. It is closed if the term holds.
     Done(Value),
 }
@@ -97,7 +99,7 @@ impl Term {
             | Term::Not(a)
             | Term::IsType(a, _)
             | Term::Done(a) => [Some(a), None],
-            Term::Element(a, b) | Term::Binary(_, a, b) => [Some(a), Some(b)],
+            Term::Element(a, b) | Term::Binary(_, a, b) | Term::ErrorIs(a, b) => [Some(a), Some(b)],
         }
     }
 
@@ -110,6 +112,7 @@ impl Term {
             Term::Not(a) => Term::Not(change(a)),
             Term::Binary(op, a, b) => Term::Binary(op, change(a), change(b)),
             Term::IsType(a, ty) => Term::IsType(change(a), ty),
+            Term::ErrorIs(a, b) => Term::ErrorIs(change(a), change(b)),
             Term::Done(a) => Term::Done(change(a)),
         }
     }

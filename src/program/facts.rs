@@ -601,17 +601,54 @@ fn calls_known(func: &Func, at: usize) -> bool {
 /// The branches whose ways meet again without doing anything that matters.
 fn joins(program: &Program, func: &Func, counts: &SlotSet) -> Vec<Join> {
     let mut joins = Vec::new();
+    let turns = turns(func);
     for (at, op) in func.code.iter().enumerate() {
         if let Op::Branch { target, counter: Slot::NONE, .. } = *op
             && let Some(join) = join(program, func, at, target)
             // How much is counted has to agree with who goes by the same condition later. In a loop
             // that cannot be: each turn has conditions of its own.
             && (!join.assigned.iter().any(|&slot| counts.contains(slot)) || is_in_loop(func, at))
+            && !turns.iter().any(|turns| turns.are_counted_by(&join))
         {
             joins.push(join);
         }
     }
     joins
+}
+
+/// A loop that sends or receives as often as variables say.
+struct Turns {
+    body: std::ops::Range<usize>,
+    asked: Vec<Slot>,
+}
+
+impl Turns {
+    /// Whether the ways of a branch in the loop differ in what the loop goes by.
+    fn are_counted_by(&self, join: &Join) -> bool {
+        self.body.contains(&(join.branch as usize))
+            && join.assigned.iter().any(|slot| self.asked.contains(slot))
+    }
+}
+
+/// The loops of a function that send or receive under a condition.
+fn turns(func: &Func) -> Vec<Turns> {
+    let waits = |op: &Op| matches!(op, Op::Send | Op::Receive { .. } | Op::Select(_));
+    let loops = func.code.iter().enumerate().filter_map(|(at, op)| {
+        let Op::Branch { target, counter, .. } = *op else { return None };
+        let body = at + 1..target as usize;
+        let waits = || func.code.get(body.clone()).is_some_and(|ops| ops.iter().any(waits));
+        if counter == Slot::NONE || !waits() {
+            return None;
+        }
+        let is_asked =
+            |op: &&Op| matches!(op, Op::Load(_) | Op::Const(_) | Op::Binary(_) | Op::Len | Op::Not);
+        let asked = func.code[..at].iter().rev().take_while(is_asked).filter_map(|op| match *op {
+            Op::Load(slot) => Some(slot),
+            _ => None,
+        });
+        Some(Turns { asked: asked.collect(), body })
+    });
+    loops.collect()
 }
 
 /// The variables that say how much a `WaitGroup` is counted up by, or for how many values a channel

@@ -57,6 +57,8 @@ pub enum Intrinsic {
     NewError,
     /// Adds to the error that it is given first; gives nil if that is nil.
     WrapError,
+    /// `errors.Is`: never of nil.
+    ErrorIs,
     /// Ends the process.
     Exit,
     /// `context.Background`, `context.TODO`
@@ -184,6 +186,7 @@ impl Intrinsic {
             Intrinsic::Pure
                 | Intrinsic::NewError
                 | Intrinsic::WrapError
+                | Intrinsic::ErrorIs
                 | Intrinsic::CallsString
                 | Intrinsic::Processors
         )
@@ -225,6 +228,13 @@ pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
         ("os", "Exit") => Intrinsic::Exit,
         ("log", _) if name.starts_with("Fatal") || name.starts_with("Panic") => Intrinsic::Exit,
         ("errors", "New") | ("fmt", "Errorf") => Intrinsic::NewError,
+        (
+            "errors"
+            | "github.com/pkg/errors"
+            | "golang.org/x/xerrors"
+            | "github.com/cockroachdb/errors",
+            "Is",
+        ) => Intrinsic::ErrorIs,
         (
             "github.com/pkg/errors" | "golang.org/x/xerrors" | "github.com/cockroachdb/errors",
             "New" | "Errorf",

@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{
-    Basic, Builtin, Callee, Constant, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type,
-    TypeDecl,
+    Basic, Builtin, Callee, Constant, Def, FuncId, LocalId, LocalKind, Object, ObjectId,
+    ObjectKind, Type, TypeDecl,
 };
 use crate::summary::{At, BodyId, Definition, Function, Source};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol, UnaryOp};
@@ -530,6 +530,7 @@ pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)>
             ExprKind::Call { .. } => match function.info.callee(expr) {
                 Callee::Builtin(Builtin::Len | Builtin::Cap | Builtin::Min | Builtin::Max)
                 | Callee::Conversion(_) => true,
+                Callee::Func(func) if gives_what_it_reads(function, *func) => true,
                 // Package strings has functions of values alone.
                 callee => callee
                     .qualified(function.index)
@@ -562,6 +563,22 @@ pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)>
     }
 }
 
+/// Whether a function of the same package does no more than to return what it reads: `return o.limit > 0`. That is read
+/// in its text, which is there even if nothing else asks for the body.
+fn gives_what_it_reads(function: &Function<'_>, func: FuncId) -> bool {
+    if func.package != function.id.package {
+        return false;
+    }
+    let file = function.index.file_of(func);
+    let text = file.source.slice(file.decl(function.index.func(func).decl).span);
+    let Some(start) = memchr::memchr(b'{', text) else { return false };
+    let body = text[start + 1..].strip_suffix(b"}").unwrap_or_default().trim_ascii();
+    let does_more = |byte: &u8| matches!(byte, b'(' | b'{' | b';' | b'\n' | b'"' | b'`');
+    body.strip_prefix(b"return ").is_some_and(|value| {
+        !value.iter().any(does_more) && memchr::memmem::find(value, b"<-").is_none()
+    })
+}
+
 /// The calls of a body that take a lock which the body has given back before: what others share may have changed
 /// in between.
 fn gaps_of(function: &Function<'_>, body: BodyId) -> Vec<StepId> {
@@ -585,10 +602,13 @@ fn gaps_of(function: &Function<'_>, body: BodyId) -> Vec<StepId> {
     operations.iter().filter(is_retaken).map(|&(step, ..)| step).collect()
 }
 
-/// Whether a condition asks about a field.
+/// Whether a condition asks about a field, itself or by a call.
 fn names_field(function: &Function<'_>, condition: ExprId) -> bool {
     function.file.descendants(Node::Expr(condition)).any(|node| match node {
-        Node::Expr(expr) => matches!(function.info.resolve(expr), Def::Field(_)),
+        Node::Expr(expr) => {
+            matches!(function.info.resolve(expr), Def::Field(_))
+                || matches!(function.info.callee(expr), Callee::Func(_))
+        }
         _ => false,
     })
 }

@@ -10,12 +10,12 @@ mod ends;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::LocalId;
-use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::conditions::{Conditions, Decided, asked, condition};
 use crate::rules::evidence::first_line;
 use crate::rules::scene::{Scene, holds_any, is_beside_tests};
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::summary::Read;
-use crate::syntax::{ExprId, Node, StmtKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
 
 use ends::{Close, Ends, Pipe, Steps};
 
@@ -218,8 +218,9 @@ impl Walk for Open<'_, '_> {
 
     fn edge(&mut self, state: &State, edge: &Edge) -> Option<State> {
         let mut next = state.clone();
-        if let Some(error) = state.gone
-            && failed(self.steps.scene, edge.kind) == Some((error, true))
+        let failed = || failed(self.steps.scene, edge.kind);
+        if state.gone.is_some_and(|error| failed() == Some((error, true)))
+            || self.fails_at_once(edge.kind)
         {
             return None;
         }
@@ -235,6 +236,23 @@ impl Walk for Open<'_, '_> {
                 StmtKind::Return(values) => values.last().is_some_and(|&value| scene.is_nil(value)),
                 _ => false,
             },
+            _ => false,
+        }
+    }
+}
+
+impl Open<'_, '_> {
+    /// Whether an edge is taken where a call has failed, as only a reader that has gone can make it:
+    /// `w.Flush() != nil`.
+    fn fails_at_once(&self, kind: EdgeKind) -> bool {
+        let scene = self.steps.scene;
+        let Some((asked, holds)) = asked(scene.file, kind) else { return false };
+        match scene.file.expr(asked).kind {
+            ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } => {
+                (op == BinaryOp::Ne) == holds
+                    && scene.is_nil(right)
+                    && self.steps.writes_alone(scene.file.unparen(left), self.pipe)
+            }
             _ => false,
         }
     }

@@ -4,6 +4,7 @@
 //! was doing: one table, in `judge`, maps a stuck state to the id of a rule. `tell` makes a
 //! finding of it, with the path that leads there.
 
+mod counted;
 mod judge;
 mod once;
 mod tell;
@@ -300,12 +301,15 @@ impl<'a> Explorer<'a> {
 
 /// Whether the whole run makes what was found by exploring doubtful: the goroutines stay, but are started once
 /// in the life of the process, or end what they serve; what they rest on is said only later, or the panic is
-/// caught.
+/// caught, or only one is let to what panics when it is done twice,
+/// or there may well be as many receives as sends.
 pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     once::is_left_once(cx, finding)
         || leaves_out_the_end(cx, finding)
         || evidence::is_said_too_late(cx, finding)
         || evidence::is_caught(cx, finding)
+        || evidence::is_claimed(cx, finding)
+        || counted::is_counted_apart(cx, finding)
         || may_have_failed(cx, finding)
 }
 

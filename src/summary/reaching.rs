@@ -133,7 +133,7 @@ impl Function<'_> {
     /// The definitions that can have given `local` the value that it has right before a step, and
     /// whether the value can come from nowhere else: where the address of a variable is taken,
     /// others than assignments by name may change it.
-    pub(super) fn reaching(&self, local: LocalId, at: At) -> (Vec<&Definition>, bool) {
+    pub fn reaching(&self, local: LocalId, at: At) -> (Vec<&Definition>, bool) {
         let all = &self.by_local[local.0 as usize];
         let definitions = |chosen: &[u32]| {
             chosen.iter().map(|&definition| &self.definitions[definition as usize]).collect()

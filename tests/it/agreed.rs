@@ -626,3 +626,126 @@ fn who_sends_before_he_tells_the_receiver_to_stop() {
     let exported = desk("\tdefer close(d.shut)\n\td.give(n)\n").replace("give", "Give");
     check(&exported, LEFT);
 }
+// The message with last set is the last one on that way; without one the channel is closed.
+#[test]
+fn the_last_one_is_marked() {
+    tells_nothing(
+        r#"package m
+
+// acked producer: k9 variant with ok flag
+type row struct {
+	v    int
+	last bool
+}
+
+func Rows(xs []int, stop func(int) bool) (out []int) {
+	ch := make(chan row)
+	go func() {
+		for _, x := range xs {
+			l := stop(x)
+			ch <- row{x, l}
+			if l {
+				return
+			}
+		}
+		close(ch)
+	}()
+	for r := range ch {
+		out = append(out, r.v)
+		if r.last {
+			return
+		}
+	}
+	return
+}
+"#,
+    );
+}
+
+// The receiver leaves only after it has told the producer false, on which the producer leaves.
+#[test]
+fn the_receiver_tells_whether_to_go_on() {
+    tells_nothing(
+        r#"package m
+
+// consumer tells the producer whether to go on
+func Rows(f func() int, more func(int) bool) (out []int) {
+	ch, cont := make(chan int), make(chan bool)
+	go func() {
+		for {
+			ch <- f()
+			if !<-cont {
+				return
+			}
+		}
+	}()
+	for {
+		v := <-ch
+		out = append(out, v)
+		ok := more(v)
+		cont <- ok
+		if !ok {
+			return
+		}
+	}
+}
+"#,
+    );
+}
+
+// The goroutine either takes fin or sends irq, and the second select waits for whichever it is.
+#[test]
+fn who_is_interrupted_takes_no_more() {
+    tells_nothing(
+        r#"package m
+
+import "context"
+
+// interrupter: finished is sent, either it's taken, or interrupt result is awaited
+func Interruptible(ctx context.Context, interrupt func() error, f func() error) error {
+	fin, irq := make(chan struct{}), make(chan error)
+	go func() {
+		select {
+		case <-ctx.Done():
+			irq <- interrupt()
+		case <-fin:
+		}
+	}()
+	err := f()
+	select {
+	case fin <- struct{}{}:
+	case e := <-irq:
+		if e == nil {
+			err = ctx.Err()
+		}
+	}
+	return err
+}
+"#,
+    );
+}
+
+// The callback sends if stop was too late, and then, and only then, it is received.
+#[test]
+fn a_callback_that_was_taken_back() {
+    tells_nothing(
+        r#"package m
+
+import "context"
+
+// AfterFunc stop same
+func With(ctx context.Context, abort func(), f func() int) int {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		abort()
+		done <- struct{}{}
+	})
+	v := f()
+	if !stop() {
+		<-done
+	}
+	return v
+}
+"#,
+    );
+}

@@ -293,3 +293,65 @@ func each(ctx context.Context, n int, fn func(context.Context)) {
 "#,
     );
 }
+
+// A buffered writer fails only when the pipe does, and that only once the reader has been closed: nobody reads.
+#[test]
+fn a_buffer_before_a_pipe() {
+    tells_nothing(
+        r#"package m
+
+import (
+	"bufio"
+	"io"
+)
+
+func export(w io.Writer, bs []string) {
+	pr, pw := io.Pipe()
+	go func() {
+		bw := bufio.NewWriter(pw)
+		for _, b := range bs {
+			if _, err := bw.WriteString(b); err != nil {
+				return
+			}
+		}
+		if bw.Flush() != nil {
+			return
+		}
+		pw.Close()
+	}()
+	io.Copy(w, pr)
+	pr.Close()
+}
+"#,
+    );
+}
+
+// Cancel is called on exactly the paths on which it was made: a method that only reads a field says the same twice.
+#[test]
+fn a_context_under_what_a_method_reads() {
+    tells_nothing(
+        r#"package m
+
+import (
+	"context"
+	"time"
+)
+
+type opts struct{ d time.Duration }
+
+func (o opts) has() bool { return o.d > 0 }
+
+func call(ctx context.Context, o opts, fn func(context.Context) error) error {
+	var cancel context.CancelFunc
+	if o.has() {
+		ctx, cancel = context.WithTimeout(ctx, o.d)
+	}
+	err := fn(ctx)
+	if o.has() {
+		cancel()
+	}
+	return err
+}
+"#,
+    );
+}

@@ -319,6 +319,9 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             Step::Defer(stmt) if waits(Node::Stmt(stmt)) => return true,
             _ => {}
         }
+        if let Some(to) = cfg.step(step).sent_on(scene.file) {
+            return self.is_taken_instead(to);
+        }
         let Some(from) = received_from(scene, cfg, step) else { return false };
         if self.channel.is_named(from) {
             return false;
@@ -618,6 +621,9 @@ impl Walk for Leave<'_, '_, '_, '_> {
             return (more && self.receive(&mut next, true)).then_some(next);
         }
         if self.is_agreed(edge.kind) {
+            return None;
+        }
+        if self.of.is_taken_back(edge.kind) || self.of.tells_senders(edge.kind) {
             return None;
         }
         let Some(condition) = condition(edge.kind) else { return Some(next) };

@@ -3,22 +3,25 @@
 //! Evidence: a function holds one lock on every way to a step that takes another one, itself or in a
 //! method that it calls, and another function does so the other way round. Both were given what they
 //! reach the locks through, so that it may be the same two: those of one receiver, or of a part and of
-//! what keeps it. And nothing keeps them apart: no third lock is held by both, or by those who call them.
+//! what keeps it. And nothing keeps them apart: no third lock is held by both, or by those who call them, no gate
+//! stands before both (`gates`), and they are not run by one goroutine only, or before others have the object.
 
 mod below;
 mod callback;
+mod gates;
 mod instances;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, TypeDecl};
+use crate::index::{Callee, FuncId, LocalId, LocalKind, TypeDecl};
 use crate::rules::evidence::confidence;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{
     Locking, Locks, Object, Taken, embeds_lock, fields, held_at, tells_of_locks,
 };
 use crate::rules::evidence::parent::{Parents, only_found};
+use crate::rules::evidence::runners::{Runners, is_taken_out, is_unshared};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
@@ -36,8 +39,10 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     scenes.extend(others.into_iter().filter_map(|func| Scene::of(package, func)));
     scenes.sort_by_key(|scene| scene.cx.func.index);
     let parents = Parents::new(package);
+    let runners = Runners::new(package);
     let below = Known::default();
-    let cx = Cx { package, scenes: &scenes, locks: &locks, parents: &parents, below };
+    let cx =
+        Cx { package, scenes: &scenes, locks: &locks, parents: &parents, runners: &runners, below };
     instances::check(&cx, findings);
     let orders: Vec<Order> = scenes.iter().flat_map(|scene| orders(&cx, scene)).collect();
     let mut by_pair: FxHashMap<(Object, Object), Vec<&Order>> = FxHashMap::default();
@@ -67,6 +72,7 @@ struct Cx<'c, 'a> {
     scenes: &'c [Scene<'a>],
     locks: &'c Locks,
     parents: &'c Parents<'c, 'a>,
+    runners: &'c Runners<'c, 'a>,
     below: Known,
 }
 
@@ -211,6 +217,11 @@ fn reached(scene: &Scene<'_>, read: &Read<'_>, taken: Taken) -> Option<Lock> {
     let (lock, _) = scene.method_call(taken.call)?;
     let (object, base) = holder(scene, taken, lock)?;
     let owner = owner_of(scene, read, base)?;
+    if root_variable(scene, base)?
+        .is_some_and(|root| is_unshared(scene, &read.function, root, taken.call))
+    {
+        return None;
+    }
     Some(Lock { taken, object, owner, base, name: scene.text(lock) })
 }
 
@@ -357,19 +368,6 @@ fn root_of(scene: &Scene<'_>, expr: ExprId) -> Option<LocalId> {
     }
 }
 
-/// Whether what an index selects is also deleted from there: nobody else finds it any more.
-fn is_taken_out(scene: &Scene<'_>, from: ExprId) -> bool {
-    let ExprKind::Index { base, .. } = scene.file.expr(scene.file.unparen(from)).kind else {
-        return false;
-    };
-    let base = scene.text(base);
-    scene.nodes.iter().any(|&node| {
-        let Node::Expr(call) = node else { return false };
-        let deletes = matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete));
-        deletes && scene.args(call).first().is_some_and(|&map| scene.text(map) == base)
-    })
-}
-
 /// Whether two functions may take the same two locks in their orders at the same time, and wait.
 fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
     let readers = |one: &Lock, other: &Lock| one.taken.reads && other.taken.reads;
@@ -406,8 +404,17 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
         && same
         && !are_two
         && around(one).is_disjoint(&around(other))
+        && ![one, other].into_iter().any(|order| is_alone(cx, order))
+        && !cx.runners.in_turn(one.func, other.func)
+        && gates::of(cx, one).is_disjoint(&gates::of(cx, other))
         && !comes_after(cx, one, other)
         && !comes_after(cx, other, one)
+}
+
+/// Whether nobody else can wait for one of the two locks: whoever runs the function has its object alone.
+fn is_alone(cx: &Cx<'_, '_>, order: &Order) -> bool {
+    let is_own = |lock: &Lock| lock.owner.receiver && lock.owner.path.is_empty();
+    (is_own(&order.first) || is_own(&order.second)) && cx.runners.alone(order.func)
 }
 
 /// Whether a function has run the other one itself before it takes its first lock: what that does once is done by

@@ -21,12 +21,13 @@ use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::left_locked::handed::{
-    caller_gives_back, handed, handed_objects, is_handed_over,
+    caller_gives_back, handed, handed_objects, is_handed_over, sent_along,
 };
 use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks, is_prose};
 use crate::rules::evidence::locks::{
     Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
 };
+use crate::rules::evidence::runners::Runners;
 use crate::rules::evidence::{confidence_of_own, first_line};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::source::Span;
@@ -177,8 +178,9 @@ fn check_lock<'a>(
         unlocks.into_iter().partition(|unlock| unlock.at.body == lock.at.body);
     // A goroutine that gives it back has it from its start on.
     let others = others.iter().filter(|unlock| !apart(unlock));
-    let started: Vec<StepId> =
+    let mut started: Vec<StepId> =
         others.map(|unlock| started_at(scene, cfg, lock, unlock)).collect::<Option<_>>()?;
+    started.extend(sent_along(scene, cfg, lock));
     if in_turn {
         return None;
     }
@@ -285,7 +287,8 @@ fn gives_nothing(scene: &Scene<'_>, literal: Option<ExprId>) -> bool {
 fn is_waited_for(scene: &Scene<'_>, lock: &Operation) -> bool {
     let has_writer = || {
         let Locking { locks, .. } = Locking::of(&scene.cx.package);
-        object(scene, lock.base).is_some_and(|object| locks.has_writer(object))
+        let runners = Runners::new(&scene.cx.package);
+        object(scene, lock.base).is_some_and(|object| locks.has_writer(&runners, object))
     };
     lock.name == "Lock" || has_writer()
 }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type};
 use crate::program::library::{LibType, lib_type};
+use crate::rules::evidence::runners::Runners;
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
@@ -73,6 +74,15 @@ pub(super) struct Taken {
     pub location: Location,
     /// Whether it is shared with other readers.
     pub reads: bool,
+    /// Whether it is reached by a field that leads from a value to another one of its type.
+    pub linked: bool,
+}
+
+impl Taken {
+    /// Whether who takes it waits for who holds the other one, if both are of one object.
+    pub fn excludes(&self, other: &Taken) -> bool {
+        self.object == other.object && !(self.reads && other.reads)
+    }
 }
 
 /// How many calls deep a lock is looked for.
@@ -151,9 +161,10 @@ impl Locks {
         own.iter().any(|taken| taken.object == object)
     }
 
-    /// Whether a function of the package takes a lock to write.
-    pub(super) fn has_writer(&self, object: Object) -> bool {
-        self.taken.values().flatten().any(|taken| taken.object == object && !taken.reads)
+    /// Whether a function of the package takes a lock to write that somebody else may hold then.
+    pub(super) fn has_writer(&self, runners: &Runners<'_, '_>, object: Object) -> bool {
+        let writes = |taken: &Taken| taken.object == object && !taken.reads;
+        self.taken.iter().any(|(&func, all)| all.iter().any(writes) && !runners.alone(func))
     }
 
     /// Whether a function other than this one gives back a lock that it never takes.
@@ -203,18 +214,17 @@ impl Locks {
         calls
     }
 
-    /// Where a function takes a lock, on its first step with it.
+    /// Where a function takes a lock that is held elsewhere, on its first step with it.
     pub(super) fn takes(
         &self,
         package: &PackageCx<'_>,
         func: FuncId,
-        object: Object,
-        reads: bool,
+        held: &Taken,
         depth: u32,
     ) -> Option<Location> {
         let own = self.taken.get(&func).and_then(|all| {
             all.iter().find(|taken| {
-                taken.object == object && taken.literal.is_none() && !(reads && taken.reads)
+                taken.literal.is_none() && taken.excludes(held) && (held.linked || !taken.linked)
             })
         });
         if let Some(own) = own {
@@ -224,7 +234,7 @@ impl Locks {
         self.calls_of(package, func)
             .iter()
             .filter(|(callee, literal, _)| *callee != func && literal.is_none())
-            .find_map(|(callee, _, _)| self.takes(package, *callee, object, reads, depth))
+            .find_map(|(callee, _, _)| self.takes(package, *callee, held, depth))
     }
 }
 
@@ -321,7 +331,30 @@ pub(super) fn taken(scene: &Scene<'_>, call: ExprId) -> Option<Taken> {
         literal: scene.literal_around(Node::Expr(call)),
         location: scene.cx.location(scene.span(Node::Expr(call))),
         reads,
+        linked: is_linked(scene, base),
     })
+}
+
+/// Whether what `x` of `x.Lock()` is a field of was reached by a field of a value of the same type: `n.parent.mu`.
+fn is_linked(scene: &Scene<'_>, base: ExprId) -> bool {
+    let Some((owner, _)) = scene.selector(base) else { return false };
+    let named = || {
+        let local = scene.local(owner)?;
+        if scene.receiver() == Some(local) {
+            return None;
+        }
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        match read.function.only_definition_of(local)?.source {
+            Source::Expr(value) => Some(value),
+            _ => None,
+        }
+    };
+    let owner = named().unwrap_or(owner);
+    let declared =
+        |expr: ExprId| scene.info.type_of(expr).strip_pointer().named().map(|named| named.decl);
+    scene
+        .selector(owner)
+        .is_some_and(|(from, _)| declared(from).is_some() && declared(from) == declared(owner))
 }
 
 /// What `x` of `x.Lock()` or `x.Wait()` is.

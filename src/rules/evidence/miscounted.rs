@@ -141,7 +141,12 @@ impl<'g, 'a> Group<'g, 'a> {
             if at.body != self.owner || self.added(call) != Some(1) {
                 continue;
             }
-            if self.is_counted_down_before(at) || self.is_started_before(at, call) {
+            let loops = self.scene.loops_around(Node::Expr(call));
+            let turns = loops.first();
+            if self.is_counted_down_before(at)
+                || self.is_started_before(at, call)
+                || turns.is_some_and(|&turns| self.is_settled_outside(turns))
+            {
                 continue;
             }
             let function = &self.read.function;
@@ -187,6 +192,25 @@ impl<'g, 'a> Group<'g, 'a> {
                     && cfg.reaches(run.at.step, add.step)
                     && !cfg.reaches(add.step, run.at.step)
             })
+        })
+    }
+
+    /// Whether the function itself counts down outside of a loop, as for what the loop has left out.
+    fn is_settled_outside(&self, turns: StmtId) -> bool {
+        let inside = self.scene.span(Node::Stmt(turns));
+        let cfg = &self.read.function.body(self.owner).cfg;
+        let down = self.adds.iter().filter(|(_, add)| self.takes_off(*add)).map(|&(at, _)| at);
+        down.chain(self.dones.iter().copied())
+            .filter(|at| at.body == self.owner)
+            .any(|at| !inside.contains(cfg.step(at.step).span(self.scene.file)))
+    }
+
+    /// Whether an `Add` counts down: `wg.Add(-n)`.
+    fn takes_off(&self, add: ExprId) -> bool {
+        let file = self.scene.file;
+        let count = self.scene.args(add).first().map(|&count| file.unparen(count));
+        count.is_some_and(|count| {
+            matches!(file.expr(count).kind, ExprKind::Unary { op: UnaryOp::Neg, .. })
         })
     }
 
@@ -255,7 +279,14 @@ impl<'g, 'a> Group<'g, 'a> {
             .used
             .iter()
             .any(|at| at.body == body && inside.contains(cfg.step(at.step).span(self.scene.file)));
-        if !uses {
+        // Of another loop that starts goroutines this one may only choose for which.
+        let started_elsewhere = self.used.iter().any(|at| {
+            let step = cfg.step(at.step);
+            at.body == body
+                && matches!(step, Step::Go(_))
+                && !inside.contains(step.span(self.scene.file))
+        });
+        if !uses || started_elsewhere || self.is_settled_outside(range) {
             return None;
         }
         let conditions = Conditions::new(function, body);
@@ -280,7 +311,7 @@ impl<'g, 'a> Group<'g, 'a> {
             // Who counts down once for each piece of work may leave the rest to others.
             let shares = self.dones.iter().any(|other| other.body != body)
                 || self.adds.iter().any(|(add, _)| add.body == body);
-            if shares && cfg.reaches(done.step, done.step) {
+            if shares && cfg.reaches(done.step, done.step) || self.is_left_to_others(body) {
                 continue;
             }
             let conditions = Conditions::new(function, body);
@@ -300,6 +331,17 @@ impl<'g, 'a> Group<'g, 'a> {
             }
         }
         (!told.is_empty()).then(|| self.tell_not_done(&told))
+    }
+
+    /// Whether another goroutine counts down once for each piece of work that it is given, or the function itself for
+    /// those that did not: what is not done in one body may be left to them.
+    fn is_left_to_others(&self, body: BodyId) -> bool {
+        let works = |done: &At| {
+            let cfg = &self.read.function.body(done.body).cfg;
+            done.body != body && done.body != self.owner && cfg.reaches(done.step, done.step)
+        };
+        let takes_off = |&(at, add): &(At, ExprId)| at.body == self.owner && self.takes_off(add);
+        self.dones.iter().any(works) || self.adds.iter().any(takes_off)
     }
 
     /// Whether a body is the group's own, or that of a literal in it which is called where it

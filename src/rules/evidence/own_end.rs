@@ -3,11 +3,13 @@
 //! Evidence: a body defers `x.wg.Done()`, or the close of `x.done`, and on some way calls in turn a method
 //! of the same `x` which, itself or in what it calls for its receiver, waits for that counter, or receives
 //! from that channel with nothing beside. What is deferred runs when the body is left, and it is not left
-//! before the call is over. Where a parameter says whether to wait, nothing is known.
+//! before the call is over. Where a parameter says whether to wait, or a field that was set or closed on the way there,
+//! nothing is known.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Step, StepId};
+use crate::flow::{Cfg, Edge, Start, Step, StepId};
 use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::rules::conditions::condition;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::fields;
 use crate::rules::evidence::{confidence, first_line};
@@ -109,7 +111,8 @@ impl End {
             }
             let rest = self.path.strip_prefix(&fields(scene, base))?;
             let wait = Wait { field: self.field, awaited };
-            let waits = wait.below(scene, callee, rest, MAX_CALLS)?;
+            let told = told_before(scene, self.literal, call);
+            let waits = wait.below(scene, (callee, rest), MAX_CALLS, &told)?;
             // Who is told that everything ends finds that the wait is left out.
             (!waits.may_be_left_out || !is_in_arm(scene, Node::Expr(call)))
                 .then(|| self.tell(scene, call, awaited, &waits))
@@ -178,8 +181,15 @@ struct Waits {
 }
 
 impl Wait {
-    /// Where a method waits for the field that `path` leads to from its receiver, in turn and whatever it is given.
-    fn below(&self, from: &Scene<'_>, func: FuncId, path: &str, depth: u32) -> Option<Waits> {
+    /// Where a method waits for the field that `path` leads to from its receiver, in turn and whatever it is given, or
+    /// is `told` by fields that its callers set or close before.
+    fn below(
+        &self,
+        from: &Scene<'_>,
+        (func, path): (FuncId, &str),
+        depth: u32,
+        told: &[Location],
+    ) -> Option<Waits> {
         if func.package != from.cx.func.package || func == from.cx.func {
             return None;
         }
@@ -192,7 +202,8 @@ impl Wait {
                 && fields(&scene, subject) == path
                 && matches!(scene.info.resolve(scene.file.unparen(subject)), Def::Field(selection)
                     if selection.location == Some(self.field));
-            (named && is_always_run(&scene, node)).then(|| Waits {
+            let runs = named && is_always_run(&scene, node) && !is_told(&scene, node, told);
+            runs.then(|| Waits {
                 location: scene.cx.location(first_line(&scene, scene.span(node))),
                 text: scene.text(subject),
                 may_be_left_out: may_be_left_out(&scene, node),
@@ -205,13 +216,16 @@ impl Wait {
                 _ => None,
             });
             let bodies = [None].into_iter().chain(once);
-            let mut called = bodies.flat_map(|literal| scene.methods_in_turn(literal));
-            called.find_map(|(call, callee, base)| {
+            let mut called = bodies.flat_map(|literal| {
+                scene.methods_in_turn(literal).map(move |called| (literal, called))
+            });
+            called.find_map(|(literal, (call, callee, base))| {
                 let node = Node::Expr(call);
                 let rest = path.strip_prefix(&fields(&scene, base))?;
                 let of_receiver = root_variable(&scene, base)? == Some(receiver);
+                let told = [told, &told_before(&scene, literal, call)].concat();
                 let waits = (of_receiver && is_always_run(&scene, node))
-                    .then(|| self.below(&scene, callee, rest, depth))??;
+                    .then(|| self.below(&scene, (callee, rest), depth, &told))??;
                 let may_be_left_out = waits.may_be_left_out || may_be_left_out(&scene, node);
                 Some(Waits { may_be_left_out, ..waits })
             })
@@ -236,6 +250,42 @@ impl Wait {
             },
         }
     }
+}
+
+/// The fields that a body sets or closes before a call.
+fn told_before(scene: &Scene<'_>, literal: Option<ExprId>, call: ExprId) -> Vec<Location> {
+    let Some(cfg) = scene.graph(literal) else { return Vec::new() };
+    let Some(at) = cfg.step_of_expr(call) else { return Vec::new() };
+    let told = scene.nodes.iter().flat_map(|&node| {
+        let targets: &[ExprId] = match node {
+            Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+                StmtKind::Assign { left, .. } => left,
+                _ => &[],
+            },
+            Node::Expr(call) => match scene.info.callee(call) {
+                Callee::Builtin(Builtin::Close) => scene.args(call),
+                _ => &[],
+            },
+            Node::Decl(_) => &[],
+        };
+        let before =
+            || scene.step_of(&cfg, node).is_some_and(|step| step != at && cfg.reaches(step, at));
+        let here = !targets.is_empty() && scene.literal_around(node) == literal && before();
+        targets.iter().filter(move |_| here).filter_map(|&target| scene.field(target))
+    });
+    told.collect()
+}
+
+/// Whether a wait may be left out, and the function looks before at something that it was told by.
+fn is_told(scene: &Scene<'_>, wait: Node, told: &[Location]) -> bool {
+    let start = scene.span(wait).start;
+    let looks = |node: Node| {
+        let Node::Expr(read) = node else { return false };
+        scene.span(node).start < start
+            && scene.field(read).is_some_and(|field| told.contains(&field))
+            && !scene.is_target(read)
+    };
+    !told.is_empty() && may_be_left_out(scene, wait) && scene.nodes.iter().any(|&node| looks(node))
 }
 
 /// Whether a node runs in turn, also as what is done once, and no condition on it looks at a parameter.
@@ -292,7 +342,8 @@ pub(super) fn is_unconditional(scene: &Scene<'_>, node: Node) -> bool {
     scene.literal_around(node).is_none() && asks_no_parameter(scene, node)
 }
 
-/// Whether no condition on a node looks at a parameter, and none is a `switch` or `select`.
+/// Whether no condition on a node looks at a parameter, also one that leaves before, and none is a `switch` or
+/// `select`.
 fn asks_no_parameter(scene: &Scene<'_>, node: Node) -> bool {
     let is_param = |local: LocalId| matches!(scene.info.local(local).kind, LocalKind::Param(_));
     let asks = |cond: ExprId| {
@@ -301,6 +352,17 @@ fn asks_no_parameter(scene: &Scene<'_>, node: Node) -> bool {
             _ => false,
         })
     };
+    let leaves_before = || {
+        let cfg = scene.graph(scene.literal_around(node))?;
+        let at = scene.step_of(&cfg, node)?;
+        let leads = |edge: &Edge| cfg.starts_without(Start::Block(edge.to), at, &|_| false);
+        Some(cfg.blocks().any(|block| {
+            let edges = cfg.edges_of(block).iter();
+            let mut asking = edges.filter(|edge| condition(edge.kind).is_some_and(asks));
+            let first = asking.next().map(leads);
+            first.is_some_and(|leads_on| asking.any(|edge| leads(edge) != leads_on))
+        }))
+    };
     scene.around(node).all(|around| match around {
         Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
             StmtKind::If { cond, .. } => !asks(cond),
@@ -308,5 +370,5 @@ fn asks_no_parameter(scene: &Scene<'_>, node: Node) -> bool {
             _ => true,
         },
         _ => true,
-    })
+    }) && !leaves_before().unwrap_or(false)
 }

@@ -7,12 +7,12 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::index::{Builtin, Callee, Def, Field, LocalId, LocalKind, Type, TypeDecl};
-use crate::rules::bound::made_by;
+use crate::index::{Def, Field, LocalId, LocalKind, Type, TypeDecl};
+use crate::rules::evidence::runners::is_new;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
-use crate::summary::{Definition, Function, Source};
+use crate::summary::{Definition, Function};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// How many variables lie at most between a part and the field that it was taken out of.
@@ -204,19 +204,6 @@ fn is_made(scene: &Scene<'_>, expr: ExprId) -> bool {
     let Some(variable) = scene.local(expr) else { return false };
     let definition = read.function.only_definition_of(variable);
     definition.is_some_and(|only| is_new(scene, only))
-}
-
-/// Whether what a variable is given is made there.
-fn is_new(scene: &Scene<'_>, definition: &Definition) -> bool {
-    let Source::Expr(value) = definition.source else { return false };
-    let made = made_by(scene.file, value);
-    match scene.file.expr(made).kind {
-        ExprKind::CompositeLit { .. } => true,
-        ExprKind::Call { .. } => {
-            matches!(scene.info.callee(made), Callee::Builtin(Builtin::New))
-        }
-        _ => false,
-    }
 }
 
 fn is_ident(scene: &Scene<'_>, expr: ExprId, name: Symbol) -> bool {

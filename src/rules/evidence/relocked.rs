@@ -2,7 +2,8 @@
 //!
 //! Evidence: a function holds a lock of `sync` that it reaches through a variable, on every way to
 //! a call; what it calls is a method of the same variable, or is given it, and locks the same field of
-//! it before all else, itself or in what it calls, unless it refuses an argument at once. The field may
+//! it before all else, itself or in what it calls, unless it refuses an argument at once. The fields that lead to it are
+//! not assigned in between (`moved`). The field may
 //! also be reached by one that leads back from a part to what the part was taken out of. Or a method
 //! calls such a method for its receiver, does not give the lock back, and whoever can call the method
 //! holds it. Two readers wait for each other only if a writer comes in between: then the package has to
@@ -10,6 +11,7 @@
 
 mod first;
 mod kept;
+mod moved;
 
 use rustc_hash::FxHashSet;
 
@@ -23,6 +25,7 @@ use crate::rules::evidence::parent::Parents;
 use crate::rules::evidence::relocked::first::{
     First, Firsts, Owner, base_of, is_defined_once, may_return_before,
 };
+use crate::rules::evidence::runners::Runners;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -36,6 +39,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let Locking { scenes, locks } = Locking::of(package);
     let mut firsts = Firsts::new(package, &locks);
     let parents = Parents::new(package);
+    let runners = Runners::new(package);
     for caller in scenes.iter().filter(|scene| locks.taken.contains_key(&scene.cx.func)) {
         for &(callee, _, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
             let Some(first) = firsts.of(callee) else { continue };
@@ -45,7 +49,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             let lock = held(caller, &locks, call, &first)
                 .or_else(|| held_of_parent(caller, &locks, &parents, call, &first));
             if let Some(lock) = lock
-                && waits(&locks, &lock, &first.lock)
+                && waits(&locks, &runners, &lock, &first.lock)
             {
                 let holder = Holder { scene: caller, lock, call };
                 findings.extend(tell(package, &holder, callee, &first));
@@ -53,7 +57,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         }
     }
     for scene in &scenes {
-        kept::check(scene, &locks, findings);
+        kept::check(scene, &locks, &runners, findings);
     }
     let mut seen: FxHashSet<FuncId> = FxHashSet::default();
     for caller in scenes.iter().filter(|scene| locks.taken.contains_key(&scene.cx.func)) {
@@ -63,7 +67,8 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             }
             let cx = FunctionCx { package: *package, func };
             if let Some(through) = Scene::new(cx) {
-                check_through(package, &scenes, &locks, &mut firsts, &through, findings);
+                let known = (&scenes[..], &*locks, &runners);
+                check_through(package, known, &mut firsts, &through, findings);
             }
         }
     }
@@ -73,8 +78,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 /// who can call the first hold them: it is not exported.
 fn check_through<'a>(
     package: &PackageCx<'a>,
-    scenes: &[Scene<'a>],
-    locks: &Locks,
+    (scenes, locks, runners): (&[Scene<'a>], &Locks, &Runners<'_, 'a>),
     firsts: &mut Firsts<'_, 'a>,
     through: &Scene<'a>,
     findings: &mut Vec<Finding>,
@@ -96,7 +100,7 @@ fn check_through<'a>(
         if through.runs_in_turn(None, call)
             && !gives_before(through, locks, call, &first)
             && let Some(holder) = held_by_all(package, scenes, locks, through, &first)
-            && waits(locks, &holder.lock, &first.lock)
+            && waits(locks, runners, &holder.lock, &first.lock)
         {
             let mut first = first;
             first.calls.insert(0, (through.cx.func, call, callee));
@@ -113,8 +117,8 @@ fn gives_before(scene: &Scene<'_>, locks: &Locks, call: ExprId, first: &First) -
 }
 
 /// Whether who holds a lock may wait for it when it takes it again.
-fn waits(locks: &Locks, held: &Taken, again: &Taken) -> bool {
-    !held.reads || !again.reads || locks.has_writer(held.object)
+fn waits(locks: &Locks, runners: &Runners<'_, '_>, held: &Taken, again: &Taken) -> bool {
+    !held.reads || !again.reads || locks.has_writer(runners, held.object)
 }
 
 /// Who holds a lock when it calls a method.
@@ -211,6 +215,7 @@ fn held_through(
     held_by(caller, locks, call).into_iter().find(|taken| {
         once && taken.object == object
             && base_of(caller, taken).is_some_and(|base| caller.text(base) == wanted)
+            && !moved::leads_elsewhere(caller, locks, base, (taken.call, call))
     })
 }
 

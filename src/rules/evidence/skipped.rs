@@ -6,9 +6,10 @@
 //! is a caller that gets the channel as a result.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalKind};
-use crate::rules::conditions::{Conditions, Decided};
+use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::evidence::claimed::tells_of_others;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::stays_ready;
 use crate::rules::evidence::left_locked::root_variable;
@@ -16,7 +17,7 @@ use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::summary::{BodyId, Read, Source};
-use crate::syntax::{ExprId, Node, StmtId, StmtKind};
+use crate::syntax::{BranchKind, ExprId, Node, StmtId, StmtKind};
 
 /// Reports the closes that are skipped; `ranges` says for which of the receivers.
 pub(super) fn check(groups: &Groups<'_>, ranges: bool, findings: &mut Vec<Finding>) {
@@ -155,6 +156,7 @@ fn check_close(
         scene: close.scene,
         conditions: &conditions,
         ends_too: returned,
+        several: is_one_of_several(scene, &closing).then_some(closing.body),
         ends,
     };
     // Before the channel is made nobody waits for it.
@@ -173,6 +175,11 @@ fn check_close(
         PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
         _ => None,
     })?;
+    let is_sent = |path: &&Path<Decided>| matches!(path.end, PathEnd::Exit(_, Exit::Return(stmt)) if stmt == exit);
+    let path = paths.iter().find(is_sent)?;
+    if waiter.is_some_and(|waiter| tells_last(groups, scene, close, waiter, path)) {
+        return None;
+    }
     // Who was given the channel has the fault, and can mend it.
     let waiting = waiter.filter(|waiter| !given || waiter.scene == close.scene);
     let mut finding = match waiting {
@@ -209,6 +216,45 @@ fn check_close(
     finding.why = format!("nobody else closes `{name}`");
     finding.help = format!("`defer close({name})`, or close it on this way out too");
     Some(finding)
+}
+
+/// Whether a path leaves by what it has sent, and who ranges over the channel may leave by what it has received: both
+/// know the last value.
+fn tells_last(
+    groups: &Groups<'_>,
+    scene: &Scene<'_>,
+    close: &Op,
+    waiter: &Op,
+    path: &Path<Decided>,
+) -> bool {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
+    let Some(decided) = path.decisions().filter_map(condition).next_back() else { return false };
+    let named = locals_in(&read.function, Node::Expr(decided));
+    let sends_it = scene.nodes.iter().any(|&node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::Send { value, .. } = scene.file.stmt(stmt).kind else { return false };
+        scene.literal_around(node) == close.literal
+            && locals_in(&read.function, Node::Expr(value)).iter().any(|it| named.contains(it))
+    });
+    let at = &groups.scenes[waiter.scene];
+    let Node::Stmt(range) = waiter.node else { return false };
+    let StmtKind::Range { key: Some(received), body, .. } = at.file.stmt(range).kind else {
+        return false;
+    };
+    let Some(received) = at.local(received) else { return false };
+    let leaves = at.file.descendants(Node::Stmt(body)).any(|node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::If { cond, then, .. } = at.file.stmt(stmt).kind else { return false };
+        let last = at.file.block(then).last().copied();
+        let leaves = last.is_some_and(|last| {
+            matches!(
+                at.file.stmt(last).kind,
+                StmtKind::Return(_) | StmtKind::Branch { kind: BranchKind::Break, .. }
+            )
+        });
+        leaves && at.mentions(Node::Expr(cond), received)
+    });
+    sends_it && leaves
 }
 
 /// Where a body receives what it has the channel from: before that the request was not taken.
@@ -270,6 +316,12 @@ fn go_of(scene: &Scene<'_>, literal: ExprId) -> Option<StmtId> {
     scene.go_of(call)
 }
 
+/// Whether a body is that of a literal that a loop starts in goroutines.
+fn is_one_of_several(scene: &Scene<'_>, closing: &Closing<'_>) -> bool {
+    let start = closing.literal.and_then(|literal| go_of(scene, literal));
+    start.is_some_and(|start| !scene.loops_around(Node::Stmt(start)).is_empty())
+}
+
 /// Whether a literal runs in a goroutine of its own.
 fn goes(scene: &Scene<'_>, literal: Option<ExprId>) -> bool {
     let Some(literal) = literal else { return false };
@@ -320,6 +372,12 @@ impl Past<'_, '_> {
             definitions.any(|definition| matches!(definition.source, Source::Computed))
         })
     }
+
+    /// Whether a condition tells one of several goroutines that it is the first or the last.
+    fn is_claim(&self, cond: ExprId) -> bool {
+        let scene = &self.groups.scenes[self.scene];
+        self.several.is_some_and(|body| tells_of_others(scene, &self.read.function, cond, body))
+    }
 }
 
 /// Looks for a way out past the close.
@@ -330,6 +388,8 @@ struct Past<'p, 'a> {
     conditions: &'p Conditions,
     /// Whether who receives is not seen, and may leave at an end that this body looks at.
     ends_too: bool,
+    /// The body, if a loop starts several goroutines with it: the one that knows to be the last closes for all.
+    several: Option<BodyId>,
     /// The closes, who starts the one that is looked at, and the sends after which one who waits for a value
     /// alone has it.
     ends: Vec<StepId>,
@@ -358,7 +418,7 @@ impl Walk for Past<'_, '_> {
         }
         // Without a channel there is nothing to close.
         if let EdgeKind::True(cond) | EdgeKind::False(cond) = edge.kind
-            && (asks_for_nil_channel(scene, cond) || self.asks_ok(cond))
+            && (asks_for_nil_channel(scene, cond) || self.asks_ok(cond) || self.is_claim(cond))
         {
             return None;
         }

@@ -9,7 +9,7 @@
 //! before (`served`); or who waits for a caller from outside has the lock that the method takes which ends
 //! the object (`closers`); or who is sent to from a list takes itself out of it (`registered`). Who calls may do so
 //! through an interface of the package. Room of a constant size counts as taken where several may call the
-//! function that sends, and it asks for nothing that it keeps account of; room of `len(x)` that is filled once for
+//! function that sends, and it asks for nothing that it keeps account of nor takes a turn before (`reserved`); room of `len(x)` that is filled once for
 //! each element of `x` suffices.
 
 mod arms;
@@ -17,6 +17,7 @@ mod carried;
 mod closers;
 mod departing;
 mod registered;
+mod reserved;
 mod room;
 mod served;
 
@@ -30,7 +31,7 @@ use crate::rules::evidence::locks::{
     Locking, Locks, MAX_CALLS, Object, Taken, gives_back, held_at, locked, may_give_back, object,
     taken, tells_of_locks,
 };
-use crate::rules::evidence::under_lock::room::{has_room_for_all, may_fill};
+use crate::rules::evidence::under_lock::room::{asks_room, has_room_for_all, may_fill};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, outside_tests};
@@ -123,13 +124,15 @@ fn check_group<'a>(
     };
     let receivers = with(&[Act::Receive, Act::Range]);
     let senders = with(&[Act::Send, Act::Close]);
+    let is_filled = |send: &Op| match constant {
+        true => may_fill(groups, send, &receivers),
+        false => !asks_room(&groups.scenes[send.scene], send),
+    };
     let first = findings.len();
     for wait in group.ops.iter().filter(|op| arms::stays(groups, op)) {
         let (others, who) = match wait.act {
             Act::Send if has_room_for_all(groups, group, wait) => continue,
-            Act::Send if !constant || may_fill(groups, wait, &receivers) => {
-                (&receivers, "its receiver")
-            }
+            Act::Send if unbuffered || is_filled(wait) => (&receivers, "its receiver"),
             Act::Receive => (&senders, "who ends this"),
             _ => continue,
         };
@@ -142,6 +145,10 @@ fn check_group<'a>(
             let apart = held.caller.is_some()
                 || !of_same_value(&groups.scenes[wait.scene], wait, &held.lock);
             if apart && wait.act == Act::Send && !unbuffered {
+                continue;
+            }
+            let sends = wait.act == Act::Send && held.caller.is_none();
+            if sends && reserved::has_turn(groups, (group, wait), others, &held.lock) {
                 continue;
             }
             // A reader that comes while a writer waits has to wait, too.
@@ -404,12 +411,10 @@ fn taken_at(scene: &Scene<'_>, step: Step, wanted: &Wanted<'_>) -> Option<Locati
     let &Wanted { locks, lock, depth, apart } = wanted;
     let Step::Call(call) = step else { return None };
     let location = match taken(scene, call) {
-        Some(own) => {
-            (own.object == lock.object && !(own.reads && lock.reads)).then_some(own.location)
-        }
+        Some(own) => (own.excludes(lock) && (lock.linked || !own.linked)).then_some(own.location),
         None => match scene.info.callee(call) {
             Callee::Func(func) if !apart(*func) => {
-                locks.takes(&scene.cx.package, *func, lock.object, lock.reads, depth)
+                locks.takes(&scene.cx.package, *func, lock, depth)
             }
             _ => None,
         },

@@ -307,20 +307,37 @@ impl<'s, 'a> Steps<'s, 'a> {
     /// make that fail.
     pub fn fails_when_reader_is_gone(&self, step: StepId, pipe: &Pipe) -> Option<LocalId> {
         let (call, error) = self.assigned(step)?;
+        self.writes_alone(call, pipe).then_some(error)
+    }
+
+    /// Whether only a reader that has gone can make a call fail: it writes to the pipe, or to a buffer before it.
+    pub fn writes_alone(&self, call: ExprId, pipe: &Pipe) -> bool {
         let scene = self.scene;
         let is_writer = |expr: ExprId| scene.local(expr) == Some(pipe.writer);
-        let writes = match scene.method_call(call) {
+        let named = |call: ExprId| scene.info.callee(call).qualified(scene.cx.index());
+        let is_buffer = |expr: ExprId| {
+            let only = scene.local(expr).and_then(|local| self.function.only_definition_of(local));
+            let made = only.and_then(|only| self.function.taken_from(only));
+            made.is_some_and(|made| {
+                named(made).is_some_and(|name| {
+                    name.path.as_str() == "bufio" && name.name.as_str().starts_with("NewWriter")
+                }) && scene.args(made).first().is_some_and(|&first| is_writer(first))
+            })
+        };
+        match scene.method_call(call) {
             Some((base, name)) if is_writer(base) => name.name.as_str() == "Write",
-            _ => {
-                let name = scene.info.callee(call).qualified(scene.cx.index())?;
+            Some((base, name)) if is_buffer(base) => {
+                name.name.as_str() == "Flush" || name.name.as_str().starts_with("Write")
+            }
+            _ => named(call).is_some_and(|name| {
                 let prints = matches!(
                     (name.path.as_str(), name.name.as_str()),
                     ("fmt", _) | ("io", "WriteString")
                 );
-                prints && scene.args(call).first().is_some_and(|&first| is_writer(first))
-            }
-        };
-        writes.then_some(error)
+                let to_pipe = |to: ExprId| is_writer(to) || is_buffer(to);
+                prints && scene.args(call).first().is_some_and(|&first| to_pipe(first))
+            }),
+        }
     }
 
     /// Whether a step reads from the pipe, or gives its reader to what does.

@@ -431,11 +431,13 @@ impl Story<'_> {
         let gives = if reads { "RUnlock(" } else { "Unlock(" };
         let gives = format!(".{field}.{gives}");
         let takes = ["Lock(", "RLock("].map(|takes| format!(".{field}.{takes}"));
+        // Whoever is sent its address may give it back.
+        let (address, cond) = (format!("&{lock}"), format!("NewCond(&{lock}"));
         self.files.iter().any(|(_, file)| {
             file.funcs().any(|(decl, _)| {
-                let text = file.source.slice(file.decl(decl).span);
-                let has = |what: &String| memmem::find(text, what.as_bytes()).is_some();
-                has(&gives) && !takes.iter().any(has)
+                let body = file.source.slice(file.decl(decl).span);
+                let has = |what: &String| memmem::find(body, what.as_bytes()).is_some();
+                has(&gives) && !takes.iter().any(has) || has(&text) && has(&address) && !has(&cond)
             })
         })
     }

@@ -1,16 +1,16 @@
 //! Senders that may send no more once the owner of the channel leaves: they send only when it asks for it, or
 //! tell of no error that it makes itself.
 
-use crate::flow::{Cfg, EdgeKind, Path, Start, Step, StepId};
-use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, Type};
-use crate::rules::FunctionCx;
-use crate::rules::conditions::{Conditions, Way, condition, key, locals_in, names_any};
+use crate::flow::{EdgeKind, Path, Start, Step, StepId};
+use crate::index::{Builtin, Callee, Constant, Def, LocalId, LocalKind, Type};
+use crate::rules::conditions::{Conditions, Way, asked, condition, key, locals_in, names_any};
 use crate::rules::evidence::abandoned::{Abandoned, Leaving, Sender};
+use crate::rules::evidence::claimed::{conditions_above, tells_of_others};
 use crate::rules::evidence::traffic::{Deed, received_from};
 use crate::rules::scene::Scene;
 use crate::rules::spared::leaves_out_the_end;
 use crate::summary::{At, BodyId, Function};
-use crate::syntax::{BinaryOp, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{BinaryOp, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 impl Abandoned<'_, '_, '_> {
     /// Whether it depends on the owner of the channel, or on what a sender was given, whether one sends.
@@ -78,7 +78,47 @@ impl Abandoned<'_, '_, '_> {
             };
             counters.into_iter().any(is_changed)
         };
-        self.own_receives().any(|receive| scene.loops_around(receive).into_iter().any(is_count))
+        self.own_receives().any(|receive| {
+            let loops = scene.loops_around(receive);
+            loops.iter().any(|&turns| is_count(turns) || self.counts_down(turns))
+        }) || scene.nodes.iter().any(|&node| match node {
+            Node::Stmt(stmt) => match file.stmt(stmt).kind {
+                StmtKind::Range { subject, .. } => {
+                    self.channel.is_named(subject) && self.counts_down(stmt)
+                }
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
+    /// Whether a loop asks whether a number is zero that it counts down: `if n--; n == 0`.
+    fn counts_down(&self, turns: StmtId) -> bool {
+        let scene = self.channel.scene;
+        let file = scene.file;
+        let inside: Vec<Node> = file.descendants(Node::Stmt(turns)).collect();
+        let is_decremented = |local: LocalId| {
+            inside.iter().any(|&node| match node {
+                Node::Stmt(stmt) => match file.stmt(stmt).kind {
+                    StmtKind::IncDec { operand, increment } => {
+                        !increment && scene.local(operand) == Some(local)
+                    }
+                    _ => false,
+                },
+                _ => false,
+            })
+        };
+        inside.iter().any(|&node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let StmtKind::If { cond, .. } = file.stmt(stmt).kind else { return false };
+            match file.expr(file.unparen(cond)).kind {
+                ExprKind::Binary { op: BinaryOp::Eq | BinaryOp::Le, left, right, .. } => {
+                    let zero = scene.info.constant(right).and_then(Constant::as_int) == Some(0);
+                    zero && scene.local(left).is_some_and(is_decremented)
+                }
+                _ => false,
+            }
+        })
     }
 
     /// Whether the senders are started in a loop of a few turns that are written down, and there is a receive outside of
@@ -268,7 +308,7 @@ impl Abandoned<'_, '_, '_> {
                 conditions_above(cfg, send).any(|edge| match edge {
                     EdgeKind::Arm(select, arm) => self.takes_one(select, arm),
                     _ => condition(edge)
-                        .is_some_and(|asked| self.tells_of_others(scene.file.unparen(asked), body)),
+                        .is_some_and(|asked| tells_of_others(scene, function, asked, body)),
                 })
             })
     }
@@ -281,79 +321,6 @@ impl Abandoned<'_, '_, '_> {
         let from = comm.and_then(|comm| Step::Comm(comm).received_from(scene.file));
         clauses.iter().any(|clause| clause.comm.is_none())
             && from.is_some_and(|from| scene.local(from).is_some() && !self.channel.is_named(from))
-    }
-
-    /// Whether a condition in a literal depends on what other goroutines that run it have done.
-    fn tells_of_others(&self, asked: ExprId, body: BodyId) -> bool {
-        let (scene, function) = (self.channel.scene, &self.channel.read.function);
-        let is_within = |at: At| function.enclosing(at.body).any(|around| around == body);
-        let is_own = |local: LocalId| {
-            function
-                .owner(local)
-                .is_some_and(|owner| function.enclosing(owner).any(|around| around == body))
-        };
-        let mut open = vec![Node::Expr(asked)];
-        let mut met: Vec<LocalId> = Vec::new();
-        while let Some(node) = open.pop() {
-            for part in scene.file.descendants(node) {
-                let Node::Expr(part) = part else { continue };
-                let qualified = scene.info.callee(part).qualified(scene.cx.index());
-                if qualified.is_some_and(|name| name.path.as_str() == "sync/atomic")
-                    || self.changes_its_receiver(part)
-                {
-                    return true;
-                }
-                let Some(local) = scene.local(part) else { continue };
-                if met.contains(&local) {
-                    continue;
-                }
-                met.push(local);
-                let mut set =
-                    function.definitions_of(local).filter(|set| set.at.is_some_and(is_within));
-                if !is_own(local) {
-                    if set.next().is_some() || self.deletes_from(local, body) {
-                        return true;
-                    }
-                    continue;
-                }
-                let from = set.filter_map(|set| function.taken_from(set));
-                open.extend(from.map(Node::Expr));
-            }
-        }
-        false
-    }
-
-    /// Whether a call is that of a method which sets a field of what it is called of.
-    fn changes_its_receiver(&self, call: ExprId) -> bool {
-        let scene = self.channel.scene;
-        let Callee::Func(func) = *scene.info.callee(call) else { return false };
-        let Some(method) = Scene::new(FunctionCx { func, ..scene.cx }) else { return false };
-        let is_field = |target: ExprId| match method.file.expr(method.file.unparen(target)).kind {
-            ExprKind::Selector { base, .. } => method
-                .local(base)
-                .is_some_and(|local| method.info.local(local).kind == LocalKind::Receiver),
-            _ => false,
-        };
-        method.nodes.iter().any(|&node| match node {
-            Node::Expr(expr) => is_field(expr) && method.is_target(expr),
-            Node::Stmt(stmt) => match method.file.stmt(stmt).kind {
-                StmtKind::IncDec { operand, .. } => is_field(operand),
-                _ => false,
-            },
-            Node::Decl(_) => false,
-        })
-    }
-
-    /// Whether a literal deletes from a map.
-    fn deletes_from(&self, map: LocalId, body: BodyId) -> bool {
-        let scene = self.channel.scene;
-        let literal = self.channel.read.function.body(body).literal;
-        scene.uses(map).any(|used| {
-            let deletes = scene.given_to(used).is_some_and(|call| {
-                matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete))
-            });
-            deletes && scene.literal_around(Node::Expr(used)) == literal
-        })
     }
 
     /// Whether each sender is started by a clause of a `select` that takes the channel away by which it was
@@ -388,6 +355,87 @@ impl Abandoned<'_, '_, '_> {
                 _ => false,
             })
         })
+    }
+
+    /// Whether an edge is taken by what has also been sent to each sender, which decides by it whether to go on.
+    pub(super) fn tells_senders(&self, edge: EdgeKind) -> bool {
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
+        let Some(asked) = condition(edge) else { return false };
+        let named = locals_in(function, Node::Expr(asked));
+        let decides = |sender: &Sender, told: LocalId| {
+            let Some(body) = sender.literal else { return false };
+            let cfg = &function.body(body).cfg;
+            let asks = |node: Node| {
+                scene.file.descendants(node).any(|part| match part {
+                    Node::Expr(part) => match scene.file.expr(part).kind {
+                        ExprKind::Unary { op: UnaryOp::Recv, operand } => {
+                            scene.local(operand) == Some(told)
+                        }
+                        _ => false,
+                    },
+                    _ => false,
+                })
+            };
+            let comes_of = |local: LocalId| {
+                let mut set = function.definitions_of(local);
+                set.any(|it| function.taken_from(it).is_some_and(|from| asks(Node::Expr(from))))
+            };
+            let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+            edges.filter_map(|edge| condition(edge.kind)).any(|asked| {
+                asks(Node::Expr(asked))
+                    || locals_in(function, Node::Expr(asked)).into_iter().any(comes_of)
+            })
+        };
+        scene.nodes.iter().any(|&node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let StmtKind::Send { channel, value } = scene.file.stmt(stmt).kind else {
+                return false;
+            };
+            let told = scene.local(channel).filter(|_| !self.channel.is_named(channel));
+            told.is_some_and(|told| {
+                scene.local(value).is_some_and(|value| named.contains(&value))
+                    && self.senders.iter().all(|sender| decides(sender, told))
+            })
+        })
+    }
+
+    /// Whether the only sender, once it has received from this other channel, sends no more: who could send on that
+    /// knows that it has chosen so.
+    pub(super) fn is_taken_instead(&self, other: ExprId) -> bool {
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
+        let ([sender], Some(other)) = (&self.senders[..], scene.local(other)) else { return false };
+        let Some(body) = sender.literal.filter(|_| !self.cfg().reaches(sender.step, sender.step))
+        else {
+            return false;
+        };
+        let made = function.only_definition_of(other).and_then(|only| function.taken_from(only));
+        let has_room = made.is_none_or(|made| scene.args(made).len() != 1);
+        let cfg = &function.body(body).cfg;
+        let sends = |step: StepId| self.sends_at(At { body, step });
+        let mut receives = cfg.steps().filter(|&step| {
+            received_from(scene, cfg, step).and_then(|from| scene.local(from)) == Some(other)
+        });
+        !has_room
+            && receives.next().is_some_and(|step| !cfg.reaches_any(step, &sends))
+            && receives.next().is_none()
+    }
+
+    /// Whether an edge is taken where a call tells that a sender never runs: it had only been ordered, and what the
+    /// order gave takes it back, as `Stop` of a timer, or what `context.AfterFunc` returns.
+    pub(super) fn is_taken_back(&self, edge: EdgeKind) -> bool {
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
+        let Some((asked, true)) = asked(scene.file, edge) else { return false };
+        let ExprKind::Call { callee, .. } = scene.file.expr(asked).kind else { return false };
+        let stopped = scene.method_call(asked).map_or(callee, |(base, _)| base);
+        let only = scene.local(stopped).and_then(|local| function.only_definition_of(local));
+        let Some(order) = only.and_then(|only| function.taken_from(only)) else { return false };
+        let order = scene.file.unparen(order);
+        let name = scene.info.callee(order).qualified(scene.cx.index());
+        name.is_some_and(|name| name.name.as_str() == "AfterFunc")
+            && self.senders.iter().all(|sender| {
+                let literal = sender.literal.and_then(|body| function.body(body).literal);
+                literal.is_some_and(|literal| scene.given_to(literal) == Some(order))
+            })
     }
 
     /// Whether the senders serve something that the owner of the channel ends, and tell of no error that comes
@@ -475,13 +523,6 @@ fn decided(function: &Function<'_>, edge: EdgeKind) -> Option<Asked> {
     let is_fixed = !locals.is_empty() && locals.iter().all(is_fixed) && !names_parts;
     let (text, opposite) = key(function, condition).filter(|_| is_fixed)?;
     Some(Asked { text, of: locals, holds: holds != opposite })
-}
-
-/// The conditions that have been decided on every way to a step.
-fn conditions_above(cfg: &Cfg, step: StepId) -> impl Iterator<Item = EdgeKind> {
-    let start = cfg.only_edge_to(cfg.block_of(step));
-    let above = std::iter::successors(start, |&(block, _)| cfg.only_edge_to(block));
-    above.map(|(_, edge)| edge.kind)
 }
 
 /// How many turns a loop has, if that is written down: the elements of a literal, or the numbers up to a constant.

@@ -9,6 +9,8 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Start, StepId};
 use crate::index::{Builtin, Callee, FuncId, LocalKind};
 use crate::rules::FunctionCx;
+use crate::rules::conditions::condition;
+use crate::rules::evidence::claimed::{conditions_above, tells_of_others};
 use crate::rules::evidence::closed::{finding, may_recover, waits};
 use crate::rules::evidence::counts_itself::starts_of;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
@@ -27,7 +29,9 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
     let graph = scene.graph(close.literal)?;
     let at = scene.step_of(&graph, close.node)?;
     let always = !graph.leaves_without(&|step| step == at);
-    if !always && !is_own_matter(scene, close) || waits(scene) {
+    if !always && (!is_own_matter(scene, close) || is_claimed(scene, close, &graph, at))
+        || waits(scene)
+    {
         return None;
     }
     let local = scene.local(close.channel);
@@ -73,6 +77,16 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
         "a close of a closed channel panics, as does a send of those that still run".to_owned();
     finding.help = "close it once, when all of them are over".to_owned();
     Some(finding)
+}
+
+/// Whether a goroutine knows that it is the only one of them to come to a close.
+fn is_claimed(scene: &Scene<'_>, close: &Op, graph: &Cfg, at: StepId) -> bool {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
+    let function = &read.function;
+    let Some(body) = function.body_of(close.literal) else { return false };
+    conditions_above(graph, at)
+        .filter_map(condition)
+        .any(|asked| tells_of_others(scene, function, asked, body))
 }
 
 /// What a literal that a `go` statement runs calls by this name: what it was given, if that is a parameter of its own.

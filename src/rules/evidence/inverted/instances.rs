@@ -2,20 +2,23 @@
 //! just do the same.
 //!
 //! Evidence: the other value is an element of what the method ranges over, and the method asks whether it is its
-//! receiver. Nothing brings the two into an order, and no other lock is held around them.
+//! receiver. Nothing brings the two into an order: the method compares nothing of its receiver by size, goes on past its
+//! receiver in the list, and what it ranges over is not all new when it is put there. No other lock is held around them.
 
 use rustc_hash::FxHashSet;
 
 use super::{Cx, held_by_callers};
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, StepId};
+use crate::flow::{Cfg, Start, StepId};
 use crate::index::{FuncId, LocalId};
+use crate::rules::conditions::asked;
 use crate::rules::evidence::confidence;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{MAX_CALLS, Object, Taken};
-use crate::rules::scene::Scene;
+use crate::rules::evidence::runners::is_new;
+use crate::rules::scene::{Scene, outside_tests};
 use crate::summary::Source;
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
 
 /// Reports the methods that lock two values of their type.
 pub(super) fn check(cx: &Cx<'_, '_>, findings: &mut Vec<Finding>) {
@@ -37,6 +40,9 @@ fn check_scene(cx: &Cx<'_, '_>, scene: &Scene<'_>) -> Option<Finding> {
                 && !(other.reads && first.reads)
                 && at.is_some_and(|at| stays_locked(scene, &cfg, first, from, at))
         })?;
+        if is_ordered(cx, scene, &cfg, receiver, other) {
+            return None;
+        }
         let alone = own.iter().all(|taken| {
             taken.object == first.object
                 || cfg.step_of_expr(taken.call).is_none_or(|step| {
@@ -116,6 +122,92 @@ fn is_asked(scene: &Scene<'_>, variable: LocalId, receiver: LocalId) -> bool {
         let sides = [scene.local(left), scene.local(right)];
         sides.contains(&Some(variable)) && sides.contains(&Some(receiver))
     })
+}
+
+/// Whether something brings all values of the type into an order in which the method takes their locks.
+fn is_ordered(
+    cx: &Cx<'_, '_>,
+    scene: &Scene<'_>,
+    cfg: &Cfg,
+    receiver: LocalId,
+    other: &Other,
+) -> bool {
+    let compared = |node: &Node| {
+        let Node::Expr(expr) = *node else { return false };
+        matches!(
+            scene.file.expr(expr).kind,
+            ExprKind::Binary { op: BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge, .. }
+        ) && scene.mentions(*node, receiver)
+    };
+    scene.nodes.iter().any(compared)
+        || ends_at_own(scene, cfg, receiver, other)
+        || are_below(cx, scene, other.value)
+}
+
+/// Whether the method is done with the list where it meets its own receiver.
+fn ends_at_own(scene: &Scene<'_>, cfg: &Cfg, receiver: LocalId, other: &Other) -> bool {
+    let Some(at) = cfg.step_of_expr(other.call) else { return false };
+    let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+    let own = edges.filter(|edge| {
+        asked(scene.file, edge.kind).is_some_and(|(condition, holds)| {
+            match scene.file.expr(condition).kind {
+                ExprKind::Binary { op, left, right, .. } => {
+                    let sides = [scene.local(left), scene.local(right)];
+                    let is_own =
+                        (op == BinaryOp::Eq) == holds && matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+                    is_own && sides.contains(&Some(other.value)) && sides.contains(&Some(receiver))
+                }
+                _ => false,
+            }
+        })
+    });
+    let mut own = own.peekable();
+    own.peek().is_some()
+        && own.all(|edge| !cfg.starts_without(Start::Block(edge.to), at, &|_| false))
+}
+
+/// Whether what is ranged over is a field to which the package only adds what is new: no value is reached from one
+/// that it leads to.
+fn are_below(cx: &Cx<'_, '_>, scene: &Scene<'_>, element: LocalId) -> bool {
+    let list = scene.cx.summaries().read(scene.cx.func).and_then(|read| {
+        let Source::Element(range) = read.function.only_definition_of(element)?.source else {
+            return None;
+        };
+        let StmtKind::Range { subject, .. } = scene.file.stmt(range).kind else { return None };
+        let field = scene.field(subject)?;
+        Some((field, scene.selector(subject)?.1.name))
+    });
+    let Some((field, name)) = list else { return false };
+    let mut added = 0;
+    let only_new =
+        outside_tests(cx.package, &[name.as_str()]).filter_map(Scene::new).all(|scene| {
+            let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
+            let is_made = |value: ExprId| {
+                let local = scene.local(value);
+                let only = local.and_then(|local| read.function.only_definition_of(local));
+                only.is_some_and(|only| is_new(&scene, only))
+            };
+            scene.nodes.iter().all(|&node| match node {
+                Node::Stmt(stmt) => {
+                    let StmtKind::Assign { left, right, .. } = &scene.file.stmt(stmt).kind else {
+                        return true;
+                    };
+                    left.iter().zip(right).all(|(&left, &right)| {
+                        let whole = scene.field(left) == Some(field);
+                        let &[list, ref values @ ..] = scene.args(scene.file.unparen(right)) else {
+                            return !whole || scene.is_nil(right);
+                        };
+                        added += u32::from(whole);
+                        !whole
+                            || scene.field(list) == Some(field)
+                                && values.iter().all(|&it| is_made(it))
+                    })
+                }
+                Node::Expr(literal) => !scene.is_key(literal, name),
+                Node::Decl(_) => true,
+            })
+        });
+    only_new && added > 0
 }
 
 /// Whether a lock that is taken at one step is still held at another: nothing gives it back by its name on the way.

@@ -3,12 +3,12 @@
 use rustc_hash::FxHashSet;
 
 use super::Operation;
-use crate::flow::{EdgeKind, Path};
+use crate::flow::{Cfg, EdgeKind, Path, StepId};
 use crate::index::{LocalId, Type};
 use crate::rules::conditions::Decided;
 use crate::rules::evidence::locks::{Locking, Object, object};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// Whether the caller, or who receives what was sent, may have the lock after a `return`, and give it back
 /// by another function of the package, which does that without having taken it: who returns an error hands nothing over, nor does who says nothing
@@ -45,6 +45,38 @@ pub(super) fn is_handed_over(
             let Locking { locks, .. } = Locking::of(&scene.cx.package);
             locks.is_given_elsewhere(scene.cx.func, known)
         })
+}
+
+/// The steps of a body that send the lock itself, or what it is a field of where another function gives that back
+/// without having taken it: who receives has it from then on.
+pub(super) fn sent_along(scene: &Scene<'_>, cfg: &Cfg, lock: &Operation) -> Vec<StepId> {
+    let holder = scene.selector(lock.base).and_then(|(base, _)| scene.local(base));
+    let is_given = || {
+        let Locking { locks, .. } = Locking::of(&scene.cx.package);
+        object(scene, lock.base)
+            .is_some_and(|object| locks.is_given_elsewhere(scene.cx.func, object))
+    };
+    let gives = |value: ExprId| {
+        scene.file.descendants(Node::Expr(value)).any(|node| {
+            let Node::Expr(part) = node else { return false };
+            let is_lock = match scene.file.expr(part).kind {
+                ExprKind::Unary { op: UnaryOp::Addr, operand } => scene.text(operand) == lock.text,
+                _ => false,
+            };
+            let is_whole = || {
+                let selects = matches!(scene.parent(node), Some(Node::Expr(around))
+                    if scene.selector(around).is_some());
+                holder.is_some() && scene.local(part) == holder && !selects
+            };
+            is_lock || is_whole() && is_given()
+        })
+    };
+    let sends = scene.nodes.iter().filter_map(|&node| {
+        let Node::Stmt(stmt) = node else { return None };
+        let StmtKind::Send { value, .. } = scene.file.stmt(stmt).kind else { return None };
+        gives(value).then(|| cfg.step_of_stmt(stmt)).flatten()
+    });
+    sends.collect()
 }
 
 /// Whether a way goes by the arm of a `select` that sends: who receives may get the lock with it.

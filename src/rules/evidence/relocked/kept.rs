@@ -14,13 +14,19 @@ use crate::rules::evidence::locks::{
 };
 use crate::rules::evidence::relocked::first::base_of;
 use crate::rules::evidence::relocked::waits;
+use crate::rules::evidence::runners::Runners;
 use crate::rules::evidence::{confidence_of_own, first_line};
 use crate::rules::scene::Scene;
 use crate::summary::{At, Function};
 use crate::syntax::{ExprId, Node};
 
 /// Reports the locks that the function takes again.
-pub(super) fn check(scene: &Scene<'_>, locks: &Locks, findings: &mut Vec<Finding>) {
+pub(super) fn check(
+    scene: &Scene<'_>,
+    locks: &Locks,
+    runners: &Runners<'_, '_>,
+    findings: &mut Vec<Finding>,
+) {
     let own = locks.taken.get(&scene.cx.func).map_or(&[][..], Vec::as_slice);
     if own.is_empty() {
         return;
@@ -28,14 +34,15 @@ pub(super) fn check(scene: &Scene<'_>, locks: &Locks, findings: &mut Vec<Finding
     for &node in scene.nodes.iter() {
         let Node::Expr(unlock) = node else { continue };
         if let Some(wanted) = unlocked(scene, unlock).filter(|_| scene.is_deferred(unlock)) {
-            findings.extend(check_deferred(scene, locks, own, unlock, wanted));
+            let known = (locks, runners);
+            findings.extend(check_deferred(scene, known, own, unlock, wanted));
         }
     }
 }
 
 fn check_deferred(
     scene: &Scene<'_>,
-    locks: &Locks,
+    (locks, runners): (&Locks, &Runners<'_, '_>),
     own: &[Taken],
     unlock: ExprId,
     wanted: Object,
@@ -58,7 +65,7 @@ fn check_deferred(
     let again: Vec<(StepId, Taken)> = own
         .iter()
         .filter(same)
-        .filter(|taken| waits(locks, &held, taken))
+        .filter(|taken| waits(locks, runners, &held, taken))
         .filter_map(|taken| Some((cfg.step_of_expr(taken.call)?, *taken)))
         .collect();
     let variable = root_variable(scene, base)?;

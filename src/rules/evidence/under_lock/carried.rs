@@ -101,13 +101,11 @@ fn takes(
         let Step::Call(call) = cfg.step(step) else { return None };
         let (base, _) = scene.method_call(call)?;
         match taken(scene, call) {
-            Some(own) => {
-                let same = own.object == lock.object && !(own.reads && lock.reads);
-                (same && root_variable(scene, base) == Some(Some(owner))).then_some(own.location)
-            }
+            Some(own) => (own.excludes(lock) && root_variable(scene, base) == Some(Some(owner)))
+                .then_some(own.location),
             None => match scene.info.callee(call) {
                 Callee::Func(func) if scene.local(base) == Some(owner) => {
-                    locks.takes(&scene.cx.package, *func, lock.object, lock.reads, MAX_CALLS)
+                    locks.takes(&scene.cx.package, *func, lock, MAX_CALLS)
                 }
                 _ => None,
             },

@@ -59,7 +59,7 @@ fn deferred(
             return match scene.info.callee(call) {
                 Callee::Func(func) => {
                     let Wanted { locks, lock, depth, .. } = *wanted;
-                    locks.takes(&scene.cx.package, *func, lock.object, lock.reads, depth)
+                    locks.takes(&scene.cx.package, *func, lock, depth)
                 }
                 _ => None,
             };

@@ -112,6 +112,26 @@ pub(super) fn may_fill(groups: &Groups<'_>, send: &Op, receivers: &[&Op]) -> boo
     !scenes.into_iter().any(|scene| writes(scene, &fields))
 }
 
+/// Whether a condition above a send asks how much room the channel has: `len(c)`, `cap(c)`.
+pub(super) fn asks_room(scene: &Scene<'_>, send: &Op) -> bool {
+    let channel = scene.text(send.channel);
+    let end = scene.span(send.node).start;
+    scene.nodes.iter().any(|&node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let asked = match scene.file.stmt(stmt).kind {
+            StmtKind::If { cond, .. } => Some(cond),
+            StmtKind::For { cond, .. } => cond,
+            _ => None,
+        };
+        let Some(asked) = asked.filter(|_| scene.span(node).start < end) else { return false };
+        scene.file.descendants(Node::Expr(asked)).any(|node| {
+            let Node::Expr(call) = node else { return false };
+            matches!(scene.info.callee(call), Callee::Builtin(Builtin::Len | Builtin::Cap))
+                && scene.args(call).first().is_some_and(|&of| scene.text(of) == channel)
+        })
+    })
+}
+
 /// Whether a function writes to one of these fields, or to what one holds.
 fn writes(scene: &Scene<'_>, fields: &FxHashSet<Symbol>) -> bool {
     let of = |target: ExprId| {

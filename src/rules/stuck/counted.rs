@@ -1,0 +1,248 @@
+//! Goroutines and receives of which there are as many, by counts that are told in two ways.
+//!
+//! A loop starts goroutines that send, and another one receives, with no way out but when its count is up. Where
+//! that count is what a call says, a sum, or something that the first loop does not speak of, the two may well be
+//! the same: the explorer has chosen each for itself.
+
+use crate::diagnostic::Finding;
+use crate::flow::Step;
+use crate::index::{Builtin, Callee, LocalId, Type};
+use crate::rules::PackageCx;
+use crate::rules::conditions::locals_in;
+use crate::rules::scene::Scene;
+use crate::summary::{Function, Source};
+use crate::syntax::{BinaryOp, BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+
+/// Whether what was found by exploring rests on a loop that receives more or less often than another one starts who
+/// sends, and nothing tells how often that is.
+pub(super) fn is_counted_apart(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    matches!(finding.rule, "send-without-receiver" | "receive-without-sender")
+        && Counted::of(cx, finding).is_some_and(|apart| apart)
+}
+
+/// Where a channel of a function is sent on and received from.
+struct Counted<'s, 'a> {
+    scene: &'s Scene<'a>,
+    function: &'s Function<'a>,
+    /// The loops that start who sends.
+    starts: Vec<StmtId>,
+}
+
+/// How many variables lie at most between a loop and what its count was worked out from.
+const MAX_VARIABLES: u32 = 4;
+
+impl Counted<'_, '_> {
+    fn of(cx: &PackageCx<'_>, finding: &Finding) -> Option<bool> {
+        let scene = Scene::at(cx, finding.primary)?;
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        let channel = scene.nodes.iter().find_map(|&node| {
+            let used = used_at(&scene, node)?.channel;
+            (scene.span(node) == finding.primary.span).then(|| scene.local(used))?
+        })?;
+        let owner = scene.info.local(channel).owner;
+        let uses: Vec<Used> =
+            scene.nodes.iter().filter_map(|&node| used_at(&scene, node)).collect();
+        let of_channel = |used: &&Used| scene.local(used.channel) == Some(channel);
+        let (receives, sends): (Vec<&Used>, Vec<&Used>) =
+            uses.iter().filter(of_channel).partition(|used| used.receives);
+        let counters = receives.iter().map(|used| {
+            let here = scene.literal_around(used.node) == owner;
+            scene.loops_around(used.node).first().copied().filter(|_| here)
+        });
+        let counters: Vec<StmtId> = counters.collect::<Option<_>>()?;
+        let goes = sends.iter().map(|used| {
+            let go = scene.go_around(scene.literal_around(used.node)?)?;
+            (scene.literal_around(Node::Stmt(go)) == owner).then_some(go)
+        });
+        let goes: Vec<StmtId> = goes.collect::<Option<_>>()?;
+        let starts: Vec<StmtId> =
+            goes.iter().flat_map(|&go| scene.loops_around(Node::Stmt(go))).collect();
+        if counters.is_empty() || starts.is_empty() {
+            return None;
+        }
+        // Nobody leaves between the two loops, or the second before its count is up.
+        let first = goes.iter().map(|&go| scene.span(Node::Stmt(go)).start).min()?;
+        let last = counters.iter().map(|&it| scene.span(Node::Stmt(it)).end).max()?;
+        let leaves = scene.nodes.iter().any(|&node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let leaves = match scene.file.stmt(stmt).kind {
+                StmtKind::Return(_) => true,
+                StmtKind::Branch { kind, .. } => {
+                    matches!(kind, BranchKind::Break | BranchKind::Goto)
+                }
+                _ => false,
+            };
+            let at = scene.span(node);
+            leaves && first < at.start && at.end <= last && scene.literal_around(node) == owner
+        });
+        // Who stays in the second loop has not left.
+        let leaves = leaves && finding.rule == "send-without-receiver";
+        let counted = Counted { scene: &scene, function: &read.function, starts };
+        let unknown = || {
+            counters.iter().any(|&it| counted.is_unknown(it) && !counted.are_compared(it))
+                || counted.starts.iter().any(|&it| counted.is_rounded(it))
+        };
+        Some(!leaves && unknown())
+    }
+
+    /// Whether the function asks whether a loop has as many turns as one that starts: then it may have others.
+    fn are_compared(&self, turns: StmtId) -> bool {
+        let locals = |turns: StmtId| {
+            let header = header(self.scene, turns);
+            header.map_or_else(Vec::new, |header| locals_in(self.function, Node::Expr(header)))
+        };
+        let counts = locals(turns);
+        let starts: Vec<LocalId> = self.starts.iter().flat_map(|&it| locals(it)).collect();
+        self.scene.nodes.iter().any(|&node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let StmtKind::If { cond, .. } = self.scene.file.stmt(stmt).kind else { return false };
+            let ExprKind::Binary { left, right, .. } = self.scene.file.expr(cond).kind else {
+                return false;
+            };
+            let [left, right] =
+                [left, right].map(|side| locals_in(self.function, Node::Expr(side)));
+            let names = |side: &[LocalId], of: &[LocalId], others: &[LocalId]| {
+                side.iter().any(|local| of.contains(local) && !others.contains(local))
+            };
+            names(&left, &counts, &starts) && names(&right, &starts, &counts)
+                || names(&left, &starts, &counts) && names(&right, &counts, &starts)
+        })
+    }
+
+    /// Whether a loop has a part of the elements, whose size was worked out by a division.
+    fn is_rounded(&self, turns: StmtId) -> bool {
+        let scene = self.scene;
+        let divides = |node: Node| match node {
+            Node::Expr(part) => is_division(scene, part),
+            _ => false,
+        };
+        header(scene, turns).is_some_and(|header| {
+            scene.file.descendants(Node::Expr(header)).any(|node| {
+                let Node::Expr(part) = node else { return false };
+                let only = scene.local(part).and_then(|it| self.function.only_definition_of(it));
+                let value = match only.map(|only| only.source) {
+                    Some(Source::Expr(value)) => value,
+                    _ => return divides(node),
+                };
+                divides(node) || scene.file.descendants(Node::Expr(value)).any(divides)
+            })
+        })
+    }
+
+    /// Whether nothing tells how many turns a loop has beside those of the loops that start.
+    fn is_unknown(&self, turns: StmtId) -> bool {
+        let scene = self.scene;
+        header(scene, turns).is_some_and(|count| self.is_unknown_count(count, turns, MAX_VARIABLES))
+    }
+
+    fn is_unknown_count(&self, count: ExprId, turns: StmtId, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return true };
+        let scene = self.scene;
+        scene.file.descendants(Node::Expr(count)).any(|node| {
+            let Node::Expr(part) = node else { return false };
+            match scene.file.expr(part).kind {
+                ExprKind::Call { .. } => !matches!(
+                    scene.info.callee(part),
+                    Callee::Builtin(
+                        Builtin::Len
+                            | Builtin::Cap
+                            | Builtin::Min
+                            | Builtin::Max
+                            | Builtin::Make
+                            | Builtin::Append
+                    ) | Callee::Conversion(_)
+                ),
+                _ if is_division(scene, part) => true,
+                _ => scene
+                    .local(part)
+                    .is_some_and(|local| self.is_unknown_local(local, turns, depth)),
+            }
+        })
+    }
+
+    fn is_unknown_local(&self, local: LocalId, turns: StmtId, depth: u32) -> bool {
+        let scene = self.scene;
+        let is_number =
+            matches!(scene.info.local(local).ty, Type::Basic(basic) if basic.is_integer());
+        let deletes = |used: ExprId| {
+            let given = scene.given_to(used);
+            given.is_some_and(|call| {
+                matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete))
+            })
+        };
+        let inside = scene.span(Node::Stmt(turns));
+        if !is_number
+            && scene.uses(local).any(|used| {
+                inside.contains(scene.span(Node::Expr(used)))
+                    && (deletes(used) || scene.is_target(used))
+            })
+        {
+            return true;
+        }
+        let spoken_of = self.starts.iter().any(|&start| {
+            header(scene, start).is_some_and(|header| scene.mentions(Node::Expr(header), local))
+        });
+        if spoken_of && !self.starts.contains(&turns) {
+            return false;
+        }
+        self.function.definitions_of(local).any(|definition| match definition.source {
+            Source::Zero => false,
+            Source::Expr(value) => self.is_unknown_count(value, turns, depth),
+            Source::Computed => !definition.at.is_some_and(|at| match self.function.step(at) {
+                Step::Assign(stmt) => adds_constant(scene, stmt),
+                _ => false,
+            }),
+            Source::Given | Source::Result(..) | Source::Element(_) => true,
+        })
+    }
+}
+
+/// What decides on the turns of a loop.
+fn header(scene: &Scene<'_>, turns: StmtId) -> Option<ExprId> {
+    match scene.file.stmt(turns).kind {
+        StmtKind::Range { subject, .. } => Some(subject),
+        StmtKind::For { cond, .. } => cond,
+        _ => None,
+    }
+}
+
+/// Whether an expression rounds.
+fn is_division(scene: &Scene<'_>, expr: ExprId) -> bool {
+    matches!(
+        scene.file.expr(expr).kind,
+        ExprKind::Binary { op: BinaryOp::Div | BinaryOp::Rem | BinaryOp::Shr | BinaryOp::Shl, .. }
+    )
+}
+
+/// Whether a statement changes a number by a constant.
+fn adds_constant(scene: &Scene<'_>, stmt: StmtId) -> bool {
+    match &scene.file.stmt(stmt).kind {
+        StmtKind::IncDec { .. } => true,
+        StmtKind::Assign { right, .. } => {
+            right.iter().all(|&value| scene.info.constant(value).is_some())
+        }
+        _ => false,
+    }
+}
+
+/// A send or receive.
+struct Used {
+    node: Node,
+    channel: ExprId,
+    receives: bool,
+}
+
+fn used_at(scene: &Scene<'_>, node: Node) -> Option<Used> {
+    let used = |channel, receives| Some(Used { node, channel, receives });
+    match node {
+        Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+            StmtKind::Send { channel, .. } => used(channel, false),
+            _ => None,
+        },
+        Node::Expr(expr) => match scene.file.expr(expr).kind {
+            ExprKind::Unary { op: UnaryOp::Recv, operand } => used(operand, true),
+            _ => None,
+        },
+        Node::Decl(_) => None,
+    }
+}
