@@ -4,8 +4,8 @@
 //! `return`, back to the same `Lock`, or to the next turn of a loop over what is locked, that passes
 //! no unlock; further down the text the lock is given back, or nobody in the package gives it back whom
 //! it does not also take. A function that hands the lock over (its name or comment speaks of locks, a
-//! literal or a function that it calls unlocks what it does not lock, it begins with an unlock) is no
-//! evidence.
+//! literal or a function that it calls unlocks what it does not lock, it begins with an unlock, it sends the lock
+//! or what has it) is no evidence.
 
 mod handed;
 mod mistaken;

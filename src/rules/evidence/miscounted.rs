@@ -7,6 +7,9 @@
 //! a goroutine that calls `wg.Done()` on one way out leaves on another without it, unless that way has
 //! found that nothing was counted for it ([`guard`]).
 //!
+//! What the function itself counts down elsewhere, or another goroutine for each piece of work that it is given, may be
+//! for what was left out.
+//!
 //! The group must be a variable of the function that only its own methods, and literals of which it
 //! is known when they run, ever use.
 

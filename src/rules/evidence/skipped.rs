@@ -171,12 +171,10 @@ fn check_close(
         None => (Start::Entry, Vec::new()),
     };
     let paths = cfg.search(start, known, &mut walk);
-    let exit = paths.iter().find_map(|path| match path.end {
-        PathEnd::Exit(_, Exit::Return(stmt)) => Some(stmt),
+    let (path, exit) = paths.iter().find_map(|path| match path.end {
+        PathEnd::Exit(_, Exit::Return(stmt)) => Some((path, stmt)),
         _ => None,
     })?;
-    let is_sent = |path: &&Path<Decided>| matches!(path.end, PathEnd::Exit(_, Exit::Return(stmt)) if stmt == exit);
-    let path = paths.iter().find(is_sent)?;
     if waiter.is_some_and(|waiter| tells_last(groups, scene, close, waiter, path)) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! A channel that a goroutine closes at its end, while others still use it.
 //!
 //! Evidence, one of two. A loop starts goroutines that all close the same channel, whatever way they go, or as
-//! each decides for itself: the second close panics. Or one goroutine closes it when it is over, for reasons of its own, and nobody is told
+//! each decides for itself, and none knows that it is the first or the last: the second close panics. Or one goroutine closes it when it is over, for reasons of its own, and nobody is told
 //! before; a method that others call sends on it in a `select` with a way to leave: that does not keep the send
 //! from panicking.
 
