@@ -242,6 +242,11 @@ impl Cfg {
         &self.edges[block.first_edge as usize..block.last_edge as usize]
     }
 
+    /// All edges, in order of the blocks that they leave.
+    pub fn edges(&self) -> impl Iterator<Item = &Edge> {
+        self.blocks().flat_map(|block| self.edges_of(block))
+    }
+
     /// The only edge that leads to a block, and where it comes from.
     pub fn only_edge_to(&self, block: BlockId) -> Option<(BlockId, Edge)> {
         let mut all = self.blocks().flat_map(|from| {

@@ -269,9 +269,7 @@ impl Machine<'_> {
         let types = &self.program.types;
         let Value::Unknown(Unknown { ty, .. }) = callee else { return Vec::new() };
         let Type::Func(results) = types.underlying(ty) else { return Vec::new() };
-        let basic =
-            |ty: &&TypeId| matches!(types.underlying(**ty), Type::Bool | Type::Int | Type::String);
-        results.iter().take_while(basic).map(|&ty| state.unknown(ty)).collect()
+        results.iter().take_while(|&&ty| types.is_basic(ty)).map(|&ty| state.unknown(ty)).collect()
     }
 
     /// Whether an unknown callee may be the package's own: a function value, or a method of which it declares one

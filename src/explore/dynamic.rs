@@ -59,14 +59,12 @@ impl Machine<'_> {
                     Type::Interface(_) | Type::Unknown | Type::Error
                 );
                 // An integer, text or truth is of its own type, and of no struct or pointer.
-                let is_basic =
-                    |ty| matches!(types.underlying(ty), Type::Bool | Type::Int | Type::String);
-                let apart =
-                    unknown.ty == TypeId::PLAIN_ERROR || is_basic(unknown.ty) && !is_basic(ty);
+                let is_basic = types.is_basic(unknown.ty);
+                let apart = unknown.ty == TypeId::PLAIN_ERROR || is_basic && !types.is_basic(ty);
                 if apart && !interface {
                     return Value::Bool(false);
                 }
-                if is_basic(unknown.ty) && unknown.ty == ty {
+                if is_basic && unknown.ty == ty {
                     return Value::Bool(true);
                 }
                 return self.term(state, Term::IsType(value, ty), TypeId::BOOL);

@@ -228,6 +228,11 @@ impl Cfg {
         self.finds(from, (), &mut Reach { to: &|step| step == to, avoid, missing: false })
     }
 
+    /// Whether a step can come after an edge.
+    pub fn leads(&self, edge: &Edge, to: StepId) -> bool {
+        self.starts_without(Start::Block(edge.to), to, &|_| false)
+    }
+
     /// Whether every path from the beginning to `below` passes `above` first; a step dominates
     /// itself.
     pub fn dominates(&self, above: StepId, below: StepId) -> bool {

@@ -237,6 +237,11 @@ impl Types {
         }
     }
 
+    /// Whether values of `id` are booleans, integers or strings.
+    pub fn is_basic(&self, id: TypeId) -> bool {
+        matches!(self.underlying(id), Type::Bool | Type::Int | Type::String)
+    }
+
     /// Whether values of `id` are booleans, numbers or strings: nothing that can lead to a
     /// channel, a lock or a function.
     pub fn is_scalar(&self, id: TypeId) -> bool {

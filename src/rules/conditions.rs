@@ -66,7 +66,7 @@ impl Conditions {
         let mut asked: Vec<(ExprId, String, bool)> = Vec::new();
         let mut exhaustive = FxHashSet::default();
         let mut idle = FxHashSet::default();
-        for edge in cfg.blocks().flat_map(|block| cfg.edges_of(block)) {
+        for edge in cfg.edges() {
             if let EdgeKind::True(condition) = edge.kind
                 && let Some((text, negated)) = key(function, condition)
             {

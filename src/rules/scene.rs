@@ -12,8 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::catalog::{Context, Entry, Facts, Resource, Shape, Testing, TypeExpr};
 use crate::flow::{Cfg, StepId};
 use crate::index::{
-    BodyInfo, Callee, Def, Func, FuncId, Index, LocalId, LocalKind, Package, QualifiedName, Type,
-    is_of_word,
+    BodyInfo, Builtin, Callee, Def, Func, FuncId, Index, LocalId, LocalKind, Package,
+    QualifiedName, Type, is_of_word,
 };
 use crate::project::PackageId;
 use crate::rules::{FunctionCx, PackageCx};
@@ -21,7 +21,7 @@ use crate::source::{FileId, Location, Span};
 use crate::summary::{BodyId, Function, Read, facts};
 use crate::syntax::{
     BinaryOp, Body, DeclKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind,
-    Symbol,
+    Symbol, UnaryOp,
 };
 
 /// A declared function with a body.
@@ -318,6 +318,43 @@ impl<'a> Scene<'a> {
             Def::Field(selection) => selection.location,
             _ => None,
         }
+    }
+
+    /// The channel that a node sends on or receives from itself, and whether it receives.
+    pub fn transfer(&self, node: Node) -> Option<(ExprId, bool)> {
+        match node {
+            Node::Stmt(stmt) => match self.file.stmt(stmt).kind {
+                StmtKind::Send { channel, .. } => Some((channel, false)),
+                _ => None,
+            },
+            Node::Expr(expr) => match self.file.expr(expr).kind {
+                ExprKind::Unary { op: UnaryOp::Recv, operand } => Some((operand, true)),
+                _ => None,
+            },
+            Node::Decl(_) => None,
+        }
+    }
+
+    /// The `select` with several clauses that a send or receive is a communication of, and which of them.
+    pub fn select_of(&self, node: Node) -> Option<(StmtId, u32)> {
+        let comm = match node {
+            Node::Stmt(stmt) => stmt,
+            Node::Expr(_) => match self.parent(node)? {
+                Node::Stmt(stmt) => stmt,
+                _ => return None,
+            },
+            Node::Decl(_) => return None,
+        };
+        let Node::Stmt(select) = self.parent(Node::Stmt(comm))? else { return None };
+        let StmtKind::Select(clauses) = &self.file.stmt(select).kind else { return None };
+        let place = clauses.iter().position(|clause| clause.comm == Some(comm))?;
+        (clauses.len() > 1).then_some((select, place as u32))
+    }
+
+    /// Whether an expression is given to `delete`.
+    pub fn is_deleted(&self, expr: ExprId) -> bool {
+        self.given_to(expr)
+            .is_some_and(|call| matches!(self.info.callee(call), Callee::Builtin(Builtin::Delete)))
     }
 
     /// Whether a receive is the communication of an arm of a `select`.

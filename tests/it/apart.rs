@@ -2,12 +2,7 @@
 //!
 //! Nothing is stuck in any of them, and each was once told of.
 
-use crate::cli::{tells, told};
-
-fn tells_nothing(source: &str) {
-    let files = [("go.mod", "module example.com/m\n\ngo 1.24\n"), ("m.go", source)];
-    assert_eq!(told(&files, &[]), Vec::<String>::new(), "of {source}");
-}
+use crate::cli::{tells_nothing, tells_of_module};
 
 // Get locks an Entry that it has just made and that nobody else can reach yet, so it never waits there.
 #[test]
@@ -700,12 +695,8 @@ func (c *Catalog) Dangling() (n int) {
 // A gate that one of the two does not pass keeps nothing apart.
 #[test]
 fn a_gate_before_one_of_two_orders() {
-    tells(
-        &[
-            ("go.mod", "module example.com/m\n\ngo 1.24\n"),
-            (
-                "m.go",
-                r#"package m
+    tells_of_module(
+        r#"package m
 
 import "sync"
 
@@ -735,8 +726,6 @@ func (db *DB) Vacuum() {
 	db.meta.Unlock()
 }
 "#,
-            ),
-        ],
         &["m.go:18 lock-order medium"],
     );
 }
@@ -744,12 +733,8 @@ func (db *DB) Vacuum() {
 // Others than the one goroutine call what takes the locks in the other order.
 #[test]
 fn one_goroutine_and_who_closes() {
-    tells(
-        &[
-            ("go.mod", "module example.com/m\n\ngo 1.24\n"),
-            (
-                "m.go",
-                r#"package m
+    tells_of_module(
+        r#"package m
 
 import "sync"
 
@@ -790,8 +775,6 @@ func (r *Router) remove(k string) {
 func (r *Router) Drop(k string) { r.remove(k) }
 func (r *Router) Close()        { close(r.upd) }
 "#,
-            ),
-        ],
         &["m.go:26 lock-order medium"],
     );
 }

@@ -86,6 +86,22 @@ pub fn tells_of_file(source: &str, expected: &[&str]) {
     tells(&[("m.go", source)], expected);
 }
 
+/// The same of one file of a module of Go 1.24, `m.go`.
+#[track_caller]
+pub fn tells_of_module(source: &str, expected: &[&str]) {
+    tells(&of_module(source), expected);
+}
+
+/// Asserts that nothing is told of one file of a module of Go 1.24 at the default level.
+#[track_caller]
+pub fn tells_nothing(source: &str) {
+    assert_eq!(told(&of_module(source), &[]), Vec::<String>::new(), "of {source}");
+}
+
+fn of_module(source: &str) -> [(&str, &str); 2] {
+    [("go.mod", "module example.com/m\n\ngo 1.24\n"), ("m.go", source)]
+}
+
 #[track_caller]
 fn check(dir: &Path, args: &[&str], expected: &str) {
     let output = straggler(dir).args(args).output().expect("straggler runs");

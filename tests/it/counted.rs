@@ -2,12 +2,7 @@
 //!
 //! Nothing is left behind in any of them, and each was once told of.
 
-use crate::cli::{tells, told};
-
-fn tells_nothing(source: &str) {
-    let files = [("go.mod", "module example.com/m\n\ngo 1.24\n"), ("m.go", source)];
-    assert_eq!(told(&files, &[]), Vec::<String>::new(), "of {source}");
-}
+use crate::cli::{tells_nothing, tells_of_module};
 
 // Each turn that starts nothing is counted in skipped, and the last loop calls Done that many times.
 #[test]
@@ -706,12 +701,8 @@ func Rows(f func() (int, error)) (n int, err error) {
 // One receive less than there are elements: that is written down, and needs no guess.
 #[test]
 fn one_receive_less_than_there_are_elements() {
-    tells(
-        &[
-            ("go.mod", "module example.com/m\n\ngo 1.24\n"),
-            (
-                "m.go",
-                r#"package m
+    tells_of_module(
+        r#"package m
 
 func run(fs []func() error) (err error) {
 	errs := make(chan error)
@@ -724,8 +715,6 @@ func run(fs []func() error) (err error) {
 	return
 }
 "#,
-            ),
-        ],
         &["m.go:6 send-without-receiver medium"],
     );
 }
@@ -733,12 +722,8 @@ func run(fs []func() error) (err error) {
 // A function that asks whether there are as many, and goes on if not, may have others.
 #[test]
 fn as_many_is_asked_and_not_required() {
-    tells(
-        &[
-            ("go.mod", "module example.com/m\n\ngo 1.24\n"),
-            (
-                "m.go",
-                r#"package m
+    tells_of_module(
+        r#"package m
 
 func run(names []string, fs []func() error) (err error) {
 	errs := make(chan error)
@@ -754,8 +739,6 @@ func run(names []string, fs []func() error) (err error) {
 	return
 }
 "#,
-            ),
-        ],
         &["m.go:9 send-without-receiver medium"],
     );
 }
@@ -763,12 +746,8 @@ func run(names []string, fs []func() error) (err error) {
 // A lock that a try has taken is held as any other.
 #[test]
 fn a_lock_that_a_try_has_taken() {
-    tells(
-        &[
-            ("go.mod", "module example.com/m\n\ngo 1.24\n"),
-            (
-                "m.go",
-                r#"package m
+    tells_of_module(
+        r#"package m
 
 import "sync"
 
@@ -782,8 +761,6 @@ func run(f func()) {
 	mu.Unlock()
 }
 "#,
-            ),
-        ],
         &["m.go:11 double-lock high"],
     );
 }

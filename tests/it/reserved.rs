@@ -2,12 +2,7 @@
 //!
 //! Nothing is stuck in any of them, and each was once told of.
 
-use crate::cli::{tells, told};
-
-fn tells_nothing(source: &str) {
-    let files = [("go.mod", "module example.com/m\n\ngo 1.24\n"), ("m.go", source)];
-    assert_eq!(told(&files, &[]), Vec::<String>::new(), "of {source}");
-}
+use crate::cli::{tells_nothing, tells_of_module};
 
 // Each item in queue owns one of depth slots until run has taken it out, so queue (room depth) is never full
 // at the send.
@@ -302,12 +297,8 @@ func (l *Line) Do(f func(), last bool) {
 // More turns are given out than there is room: who has one may find the queue full.
 #[test]
 fn more_turns_than_room() {
-    tells(
-        &[
-            ("go.mod", "module example.com/m\n\ngo 1.24\n"),
-            (
-                "m.go",
-                r#"package m
+    tells_of_module(
+        r#"package m
 
 import "sync"
 
@@ -342,8 +333,6 @@ func (d *Disp) run() {
 
 func (d *Disp) Close() { close(d.queue) }
 "#,
-            ),
-        ],
         &["m.go:22 lock-held-while-blocked medium"],
     );
 }

@@ -192,6 +192,7 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             received: self.bound(stores, 0),
             oks: self.bound(stores, 1),
             written: self.written(),
+            told: self.told(),
             headers: self.headers(),
         };
         let begun = Leaving {
@@ -524,6 +525,7 @@ struct Leave<'l, 'c, 's, 'a> {
     received: Vec<LocalId>,
     oks: Vec<LocalId>,
     written: Vec<LocalId>,
+    told: Vec<LocalId>,
     headers: FxHashSet<EdgeKind>,
 }
 
@@ -623,7 +625,7 @@ impl Walk for Leave<'_, '_, '_, '_> {
         if self.is_agreed(edge.kind) {
             return None;
         }
-        if self.of.is_taken_back(edge.kind) || self.of.tells_senders(edge.kind) {
+        if self.of.is_taken_back(edge.kind) {
             return None;
         }
         let Some(condition) = condition(edge.kind) else { return Some(next) };
@@ -638,6 +640,7 @@ impl Walk for Leave<'_, '_, '_, '_> {
             }
         }
         if names_any(&channel.read.function, node, &self.written)
+            || names_any(&channel.read.function, node, &self.told)
             || names_any(&channel.read.function, node, &self.oks)
                 && matches!(edge.kind, EdgeKind::False(_))
             || is_answer_of(channel, node)

@@ -2,12 +2,12 @@
 
 use crate::diagnostic::Finding;
 use crate::flow::{Cfg, EdgeKind, StepId};
-use crate::index::{Builtin, Callee, LocalId, LocalKind};
+use crate::index::{Callee, LocalId, LocalKind};
 use crate::rules::conditions::condition;
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::summary::{At, BodyId, Function};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// The conditions that have been decided on every way to a step.
 pub(super) fn conditions_above(cfg: &Cfg, step: StepId) -> impl Iterator<Item = EdgeKind> {
@@ -141,33 +141,17 @@ fn changes_its_receiver(scene: &Scene<'_>, call: ExprId) -> bool {
 
 /// Whether a literal deletes from a map.
 fn deletes_from(scene: &Scene<'_>, map: LocalId, literal: Option<ExprId>) -> bool {
-    scene.uses(map).any(|used| {
-        let deletes = scene.given_to(used).is_some_and(|call| {
-            matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete))
-        });
-        deletes && scene.literal_around(Node::Expr(used)) == literal
-    })
+    scene
+        .uses(map)
+        .any(|used| scene.is_deleted(used) && scene.literal_around(Node::Expr(used)) == literal)
 }
 
 /// Whether a literal receives from a channel and sends on it: what is in there goes round.
 fn hands_round(scene: &Scene<'_>, channel: LocalId, literal: Option<ExprId>) -> bool {
-    let (mut sends, mut receives) = (false, false);
-    for used in
-        scene.uses(channel).filter(|&used| scene.literal_around(Node::Expr(used)) == literal)
-    {
-        match scene.parent(Node::Expr(used)) {
-            Some(Node::Stmt(stmt)) => {
-                sends |= matches!(scene.file.stmt(stmt).kind,
-                    StmtKind::Send { channel, .. } if scene.file.unparen(channel) == used);
-            }
-            Some(Node::Expr(around)) => {
-                receives |= matches!(
-                    scene.file.expr(around).kind,
-                    ExprKind::Unary { op: UnaryOp::Recv, .. }
-                );
-            }
-            _ => {}
-        }
-    }
-    sends && receives
+    let own = |&&node: &&Node| scene.literal_around(node) == literal;
+    let transfers = || scene.nodes.iter().filter(own).filter_map(|&node| scene.transfer(node));
+    let does = |receives: bool| {
+        transfers().any(|(of, way)| way == receives && scene.local(of) == Some(channel))
+    };
+    does(true) && does(false)
 }

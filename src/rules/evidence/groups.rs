@@ -87,9 +87,17 @@ impl Group {
         makes.next().filter(|_| makes.next().is_none())
     }
 
+    /// The capacities with which the channel is made; `None` for one that is not a constant.
+    pub fn sizes(&self) -> impl Iterator<Item = Option<u64>> {
+        self.ops.iter().filter_map(|op| match op.act {
+            Act::Make(size) => Some(size),
+            _ => None,
+        })
+    }
+
     /// Whether the channel may have room, where it is made.
     pub fn may_have_room(&self) -> bool {
-        self.ops.iter().any(|op| matches!(op.act, Act::Make(size) if size != Some(0)))
+        self.sizes().any(|size| size != Some(0))
     }
 }
 
@@ -477,7 +485,7 @@ impl Builder<'_, '_> {
     /// An operation on what an expression denotes.
     fn operate(&mut self, act: Act, node: Node, channel: ExprId) {
         if let Value::Name(number) = self.value(channel) {
-            let select = select_of(&self.scenes[self.scene], node);
+            let select = self.scenes[self.scene].select_of(node);
             self.add(number, act, node, channel, select);
         }
     }
@@ -777,20 +785,4 @@ pub(super) fn is_started(scene: &Scene<'_>, literal: ExprId) -> bool {
         return scene.go_of(call).is_some();
     }
     scene.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Go")
-}
-
-/// The `select` with several clauses that a send or receive is a communication of.
-fn select_of(scene: &Scene<'_>, node: Node) -> Option<(StmtId, u32)> {
-    let comm = match node {
-        Node::Stmt(stmt) => stmt,
-        Node::Expr(_) => match scene.parent(node)? {
-            Node::Stmt(stmt) => stmt,
-            _ => return None,
-        },
-        Node::Decl(_) => return None,
-    };
-    let Node::Stmt(select) = scene.parent(Node::Stmt(comm))? else { return None };
-    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
-    let place = clauses.iter().position(|clause| clause.comm == Some(comm))?;
-    (clauses.len() > 1).then_some((select, place as u32))
 }

@@ -180,10 +180,10 @@ fn check_lock<'a>(
     let others = others.iter().filter(|unlock| !apart(unlock));
     let mut started: Vec<StepId> =
         others.map(|unlock| started_at(scene, cfg, lock, unlock)).collect::<Option<_>>()?;
-    started.extend(sent_along(scene, cfg, lock));
     if in_turn {
         return None;
     }
+    started.extend(sent_along(scene, cfg, lock));
     let gives = |step: StepId| released.contains(&step) || started.contains(&step);
     if !never && !cfg.reaches_any(lock.at.step, &gives) {
         return None;

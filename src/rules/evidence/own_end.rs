@@ -7,7 +7,7 @@
 //! nothing is known.
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Edge, Start, Step, StepId};
+use crate::flow::{Cfg, Step, StepId};
 use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::conditions::condition;
 use crate::rules::evidence::left_locked::root_variable;
@@ -355,12 +355,11 @@ fn asks_no_parameter(scene: &Scene<'_>, node: Node) -> bool {
     let leaves_before = || {
         let cfg = scene.graph(scene.literal_around(node))?;
         let at = scene.step_of(&cfg, node)?;
-        let leads = |edge: &Edge| cfg.starts_without(Start::Block(edge.to), at, &|_| false);
         Some(cfg.blocks().any(|block| {
             let edges = cfg.edges_of(block).iter();
             let mut asking = edges.filter(|edge| condition(edge.kind).is_some_and(asks));
-            let first = asking.next().map(leads);
-            first.is_some_and(|leads_on| asking.any(|edge| leads(edge) != leads_on))
+            let first = asking.next().map(|edge| cfg.leads(edge, at));
+            first.is_some_and(|leads_on| asking.any(|edge| cfg.leads(edge, at) != leads_on))
         }))
     };
     scene.around(node).all(|around| match around {

@@ -199,7 +199,7 @@ pub(super) fn only_found<'f>(
 }
 
 /// Whether an expression is a variable that the function defines as something new.
-fn is_made(scene: &Scene<'_>, expr: ExprId) -> bool {
+pub(super) fn is_made(scene: &Scene<'_>, expr: ExprId) -> bool {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
     let Some(variable) = scene.local(expr) else { return false };
     let definition = read.function.only_definition_of(variable);

@@ -289,7 +289,7 @@ impl<'s, 'a> Promise<'s, 'a> {
 fn asks_the_caller(read: &Read<'_>, body: BodyId) -> bool {
     let function = &read.function;
     let cfg = &function.body(body).cfg;
-    let conditions = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+    let conditions = cfg.edges();
     conditions.filter_map(|edge| condition(edge.kind)).any(|asked| {
         locals_in(function, Node::Expr(asked)).into_iter().any(|local| {
             let local = function.info.local(local);

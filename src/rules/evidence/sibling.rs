@@ -124,7 +124,7 @@ pub(super) fn is_last_word(groups: &Groups<'_>, bare: &Op) -> bool {
     let scene = &groups.scenes[bare.scene];
     let Some(graph) = scene.graph(bare.literal) else { return true };
     let Some(send) = scene.step_of(&graph, bare.node) else { return true };
-    let edges = graph.blocks().flat_map(|block| graph.edges_of(block));
+    let edges = graph.edges();
     let ends = edges.filter_map(|edge| {
         let EdgeKind::Arm(select, index) = edge.kind else { return None };
         let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };

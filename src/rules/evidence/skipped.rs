@@ -8,7 +8,7 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, LocalKind};
-use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::conditions::{Conditions, Decided, condition, locals_in, names_any};
 use crate::rules::evidence::claimed::tells_of_others;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::stays_ready;
@@ -232,7 +232,7 @@ fn tells_last(
         let Node::Stmt(stmt) = node else { return false };
         let StmtKind::Send { value, .. } = scene.file.stmt(stmt).kind else { return false };
         scene.literal_around(node) == close.literal
-            && locals_in(&read.function, Node::Expr(value)).iter().any(|it| named.contains(it))
+            && names_any(&read.function, Node::Expr(value), &named)
     });
     let at = &groups.scenes[waiter.scene];
     let Node::Stmt(range) = waiter.node else { return false };

@@ -108,11 +108,7 @@ fn check_group<'a>(
     locks: &Locks,
     findings: &mut Vec<Finding>,
 ) {
-    let sizes = group.ops.iter().filter_map(|op| match op.act {
-        Act::Make(size) => Some(size),
-        _ => None,
-    });
-    let sizes: Vec<Option<u64>> = sizes.collect();
+    let sizes: Vec<Option<u64>> = group.sizes().collect();
     if group.open || sizes.is_empty() {
         return;
     }

@@ -11,16 +11,72 @@ use crate::rules::PackageCx;
 use crate::rules::conditions::locals_in;
 use crate::rules::scene::Scene;
 use crate::summary::{Function, Source};
-use crate::syntax::{BinaryOp, BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{BinaryOp, BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Whether what was found by exploring rests on a loop that receives more or less often than another one starts who
 /// sends, and nothing tells how often that is.
 pub(super) fn is_counted_apart(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     matches!(finding.rule, "send-without-receiver" | "receive-without-sender")
-        && Counted::of(cx, finding).is_some_and(|apart| apart)
+        && are_apart(cx, finding).unwrap_or(false)
 }
 
-/// Where a channel of a function is sent on and received from.
+/// Whether it does; `None` where the channel is not sent on by goroutines of one loop and received from in another.
+fn are_apart(cx: &PackageCx<'_>, finding: &Finding) -> Option<bool> {
+    let scene = Scene::at(cx, finding.primary)?;
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let channel = scene.nodes.iter().find_map(|&node| {
+        let (channel, _) = scene.transfer(node)?;
+        (scene.span(node) == finding.primary.span).then(|| scene.local(channel))?
+    })?;
+    let owner = scene.info.local(channel).owner;
+    let (mut receives, mut sends) = (Vec::new(), Vec::new());
+    for &node in scene.nodes.iter() {
+        match scene.transfer(node) {
+            Some((of, _)) if scene.local(of) != Some(channel) => {}
+            Some((_, true)) => receives.push(node),
+            Some((_, false)) => sends.push(node),
+            None => {}
+        }
+    }
+    let counters = receives.iter().map(|&node| {
+        let here = scene.literal_around(node) == owner;
+        scene.loops_around(node).first().copied().filter(|_| here)
+    });
+    let counters: Vec<StmtId> = counters.collect::<Option<_>>()?;
+    let goes = sends.iter().map(|&node| {
+        let go = scene.go_around(scene.literal_around(node)?)?;
+        (scene.literal_around(Node::Stmt(go)) == owner).then_some(go)
+    });
+    let goes: Vec<StmtId> = goes.collect::<Option<_>>()?;
+    let starts: Vec<StmtId> =
+        goes.iter().flat_map(|&go| scene.loops_around(Node::Stmt(go))).collect();
+    if counters.is_empty() || starts.is_empty() {
+        return None;
+    }
+    // Nobody leaves between the two loops, or the second before its count is up; who stays in that has not left.
+    let first = goes.iter().map(|&go| scene.span(Node::Stmt(go)).start).min()?;
+    let last = counters.iter().map(|&it| scene.span(Node::Stmt(it)).end).max()?;
+    let leaves = |node: Node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let leaves = match scene.file.stmt(stmt).kind {
+            StmtKind::Return(_) => true,
+            StmtKind::Branch { kind, .. } => {
+                matches!(kind, BranchKind::Break | BranchKind::Goto)
+            }
+            _ => false,
+        };
+        let at = scene.span(node);
+        leaves && first < at.start && at.end <= last && scene.literal_around(node) == owner
+    };
+    if finding.rule == "send-without-receiver" && scene.nodes.iter().any(|&node| leaves(node)) {
+        return Some(false);
+    }
+    let counted = Counted { scene: &scene, function: &read.function, starts };
+    let unknown = counters.iter().any(|&it| counted.is_unknown(it) && !counted.are_compared(it));
+    Some(unknown || counted.starts.iter().any(|&it| counted.is_rounded(it)))
+}
+
+/// Two loops of a function, of which one starts those who send.
 struct Counted<'s, 'a> {
     scene: &'s Scene<'a>,
     function: &'s Function<'a>,
@@ -32,59 +88,6 @@ struct Counted<'s, 'a> {
 const MAX_VARIABLES: u32 = 4;
 
 impl Counted<'_, '_> {
-    fn of(cx: &PackageCx<'_>, finding: &Finding) -> Option<bool> {
-        let scene = Scene::at(cx, finding.primary)?;
-        let read = scene.cx.summaries().read(scene.cx.func)?;
-        let channel = scene.nodes.iter().find_map(|&node| {
-            let used = used_at(&scene, node)?.channel;
-            (scene.span(node) == finding.primary.span).then(|| scene.local(used))?
-        })?;
-        let owner = scene.info.local(channel).owner;
-        let uses: Vec<Used> =
-            scene.nodes.iter().filter_map(|&node| used_at(&scene, node)).collect();
-        let of_channel = |used: &&Used| scene.local(used.channel) == Some(channel);
-        let (receives, sends): (Vec<&Used>, Vec<&Used>) =
-            uses.iter().filter(of_channel).partition(|used| used.receives);
-        let counters = receives.iter().map(|used| {
-            let here = scene.literal_around(used.node) == owner;
-            scene.loops_around(used.node).first().copied().filter(|_| here)
-        });
-        let counters: Vec<StmtId> = counters.collect::<Option<_>>()?;
-        let goes = sends.iter().map(|used| {
-            let go = scene.go_around(scene.literal_around(used.node)?)?;
-            (scene.literal_around(Node::Stmt(go)) == owner).then_some(go)
-        });
-        let goes: Vec<StmtId> = goes.collect::<Option<_>>()?;
-        let starts: Vec<StmtId> =
-            goes.iter().flat_map(|&go| scene.loops_around(Node::Stmt(go))).collect();
-        if counters.is_empty() || starts.is_empty() {
-            return None;
-        }
-        // Nobody leaves between the two loops, or the second before its count is up.
-        let first = goes.iter().map(|&go| scene.span(Node::Stmt(go)).start).min()?;
-        let last = counters.iter().map(|&it| scene.span(Node::Stmt(it)).end).max()?;
-        let leaves = scene.nodes.iter().any(|&node| {
-            let Node::Stmt(stmt) = node else { return false };
-            let leaves = match scene.file.stmt(stmt).kind {
-                StmtKind::Return(_) => true,
-                StmtKind::Branch { kind, .. } => {
-                    matches!(kind, BranchKind::Break | BranchKind::Goto)
-                }
-                _ => false,
-            };
-            let at = scene.span(node);
-            leaves && first < at.start && at.end <= last && scene.literal_around(node) == owner
-        });
-        // Who stays in the second loop has not left.
-        let leaves = leaves && finding.rule == "send-without-receiver";
-        let counted = Counted { scene: &scene, function: &read.function, starts };
-        let unknown = || {
-            counters.iter().any(|&it| counted.is_unknown(it) && !counted.are_compared(it))
-                || counted.starts.iter().any(|&it| counted.is_rounded(it))
-        };
-        Some(!leaves && unknown())
-    }
-
     /// Whether the function asks whether a loop has as many turns as one that starts: then it may have others.
     fn are_compared(&self, turns: StmtId) -> bool {
         let locals = |turns: StmtId| {
@@ -164,17 +167,11 @@ impl Counted<'_, '_> {
         let scene = self.scene;
         let is_number =
             matches!(scene.info.local(local).ty, Type::Basic(basic) if basic.is_integer());
-        let deletes = |used: ExprId| {
-            let given = scene.given_to(used);
-            given.is_some_and(|call| {
-                matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete))
-            })
-        };
         let inside = scene.span(Node::Stmt(turns));
         if !is_number
             && scene.uses(local).any(|used| {
                 inside.contains(scene.span(Node::Expr(used)))
-                    && (deletes(used) || scene.is_target(used))
+                    && (scene.is_deleted(used) || scene.is_target(used))
             })
         {
             return true;
@@ -222,27 +219,5 @@ fn adds_constant(scene: &Scene<'_>, stmt: StmtId) -> bool {
             right.iter().all(|&value| scene.info.constant(value).is_some())
         }
         _ => false,
-    }
-}
-
-/// A send or receive.
-struct Used {
-    node: Node,
-    channel: ExprId,
-    receives: bool,
-}
-
-fn used_at(scene: &Scene<'_>, node: Node) -> Option<Used> {
-    let used = |channel, receives| Some(Used { node, channel, receives });
-    match node {
-        Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
-            StmtKind::Send { channel, .. } => used(channel, false),
-            _ => None,
-        },
-        Node::Expr(expr) => match scene.file.expr(expr).kind {
-            ExprKind::Unary { op: UnaryOp::Recv, operand } => used(operand, true),
-            _ => None,
-        },
-        Node::Decl(_) => None,
     }
 }

@@ -69,10 +69,7 @@ impl Abandoned<'_, '_, '_> {
                                 StmtKind::Assign { left, .. } => left.contains(&used),
                                 _ => false,
                             },
-                            Some(Node::Expr(outer)) => {
-                                matches!(scene.info.callee(outer), Callee::Builtin(Builtin::Delete))
-                            }
-                            _ => false,
+                            _ => scene.is_deleted(used),
                         }
                 })
             };
@@ -357,11 +354,9 @@ impl Abandoned<'_, '_, '_> {
         })
     }
 
-    /// Whether an edge is taken by what has also been sent to each sender, which decides by it whether to go on.
-    pub(super) fn tells_senders(&self, edge: EdgeKind) -> bool {
+    /// The variables that are also sent to each sender, which decides by them whether to go on.
+    pub(super) fn told(&self) -> Vec<LocalId> {
         let (scene, function) = (self.channel.scene, &self.channel.read.function);
-        let Some(asked) = condition(edge) else { return false };
-        let named = locals_in(function, Node::Expr(asked));
         let decides = |sender: &Sender, told: LocalId| {
             let Some(body) = sender.literal else { return false };
             let cfg = &function.body(body).cfg;
@@ -380,23 +375,20 @@ impl Abandoned<'_, '_, '_> {
                 let mut set = function.definitions_of(local);
                 set.any(|it| function.taken_from(it).is_some_and(|from| asks(Node::Expr(from))))
             };
-            let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+            let edges = cfg.edges();
             edges.filter_map(|edge| condition(edge.kind)).any(|asked| {
                 asks(Node::Expr(asked))
                     || locals_in(function, Node::Expr(asked)).into_iter().any(comes_of)
             })
         };
-        scene.nodes.iter().any(|&node| {
-            let Node::Stmt(stmt) = node else { return false };
-            let StmtKind::Send { channel, value } = scene.file.stmt(stmt).kind else {
-                return false;
-            };
-            let told = scene.local(channel).filter(|_| !self.channel.is_named(channel));
-            told.is_some_and(|told| {
-                scene.local(value).is_some_and(|value| named.contains(&value))
-                    && self.senders.iter().all(|sender| decides(sender, told))
-            })
-        })
+        let told = scene.nodes.iter().filter_map(|&node| {
+            let Node::Stmt(stmt) = node else { return None };
+            let StmtKind::Send { channel, value } = scene.file.stmt(stmt).kind else { return None };
+            let told = scene.local(channel).filter(|_| !self.channel.is_named(channel))?;
+            let value = scene.local(value)?;
+            self.senders.iter().all(|sender| decides(sender, told)).then_some(value)
+        });
+        told.collect()
     }
 
     /// Whether the only sender, once it has received from this other channel, sends no more: who could send on that
@@ -455,7 +447,7 @@ impl Abandoned<'_, '_, '_> {
         let function = &self.channel.read.function;
         self.bodies().any(|body| {
             let cfg = &function.body(body).cfg;
-            let mut asked = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+            let mut asked = cfg.edges();
             asked.any(|edge| {
                 let Some(condition) = condition(edge.kind) else { return false };
                 locals_in(function, Node::Expr(condition)).into_iter().any(|local| {

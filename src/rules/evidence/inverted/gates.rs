@@ -5,10 +5,10 @@
 use rustc_hash::FxHashSet;
 
 use super::{Cx, Order};
-use crate::flow::{Cfg, Start, StepId};
+use crate::flow::{Cfg, StepId};
 use crate::index::{Callee, Def, FuncId};
 use crate::rules::conditions::{asked, subject_of};
-use crate::rules::evidence::groups::{Act, Groups};
+use crate::rules::evidence::groups::Groups;
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
@@ -31,60 +31,33 @@ pub(super) fn of(cx: &Cx<'_, '_>, order: &Order) -> FxHashSet<Gate> {
         scene.literal_around(node) == first.literal
             && scene.step_of(&cfg, node).is_some_and(|step| step != at && cfg.dominates(step, at))
     };
-    let gates = scene.nodes.iter().filter(|&&node| passed(node)).filter_map(|&node| match node {
-        Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
-            StmtKind::Send { channel, .. } => place(cx, scene, channel, Side::Send),
-            _ => None,
-        },
-        Node::Expr(expr) => match scene.file.expr(expr).kind {
-            ExprKind::Unary { op: UnaryOp::Recv, operand } => {
-                place(cx, scene, operand, Side::Receive)
-            }
-            ExprKind::Call { .. } => {
-                let gate = keeper(cx, scene, expr)?;
-                decides(scene, &cfg, expr, at).then_some(gate)
+    let gates = scene.nodes.iter().filter(|&&node| passed(node)).filter_map(|&node| {
+        match (scene.transfer(node), node) {
+            (Some(taken), _) => place(cx, scene, taken),
+            (None, Node::Expr(call)) => {
+                let gate = keeper(cx, scene, call)?;
+                decides(scene, &cfg, call, at).then_some(gate)
             }
             _ => None,
-        },
-        Node::Decl(_) => None,
+        }
     });
     gates.collect()
 }
 
-/// Which end of a channel.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Send,
-    Receive,
-}
-
-/// The field of a channel with one place on which the function does both: what it has taken it gives back.
-fn place(cx: &Cx<'_, '_>, scene: &Scene<'_>, channel: ExprId, side: Side) -> Option<Gate> {
+/// The field of a channel with one place on which the function both sends and receives: what it has taken it gives
+/// back.
+fn place(cx: &Cx<'_, '_>, scene: &Scene<'_>, (channel, receives): (ExprId, bool)) -> Option<Gate> {
     let field = scene.field(channel)?;
-    let gives_back = scene.nodes.iter().any(|&node| {
-        let (other, done) = match node {
-            Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
-                StmtKind::Send { channel, .. } => (channel, Side::Send),
-                _ => return false,
-            },
-            Node::Expr(expr) => match scene.file.expr(expr).kind {
-                ExprKind::Unary { op: UnaryOp::Recv, operand } => (operand, Side::Receive),
-                _ => return false,
-            },
-            Node::Decl(_) => return false,
-        };
-        done != side && scene.field(other) == Some(field)
-    });
+    let gives_back = scene.nodes.iter().filter_map(|&node| scene.transfer(node)).any(
+        |(other, other_receives)| other_receives != receives && scene.field(other) == Some(field),
+    );
     if !gives_back {
         return None;
     }
     let groups = Groups::of(cx.package);
     let at = groups.scenes.iter().position(|other| other.cx.func == scene.cx.func)?;
     let group = groups.of_expr(at, channel)?;
-    let mut sizes = group.ops.iter().filter_map(|op| match op.act {
-        Act::Make(size) => Some(size),
-        _ => None,
-    });
+    let mut sizes = group.sizes();
     let one = sizes.next() == Some(Some(1)) && sizes.all(|size| size == Some(1));
     (one && !group.open).then_some(Gate::Field(field))
 }
@@ -133,11 +106,11 @@ fn decides(scene: &Scene<'_>, cfg: &Cfg, call: ExprId, at: StepId) -> bool {
     let asks = |subject: ExprId| {
         scene.file.descendants(Node::Expr(subject)).any(|node| node == Node::Expr(call))
     };
-    let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+    let edges = cfg.edges();
     edges
         .filter(|edge| {
             asked(scene.file, edge.kind).is_some()
                 && subject_of(scene.file, edge.kind).is_some_and(asks)
         })
-        .any(|edge| !cfg.starts_without(Start::Block(edge.to), at, &|_| false))
+        .any(|edge| !cfg.leads(edge, at))
 }

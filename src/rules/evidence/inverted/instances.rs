@@ -9,13 +9,13 @@ use rustc_hash::FxHashSet;
 
 use super::{Cx, held_by_callers};
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Cfg, Start, StepId};
+use crate::flow::{Cfg, StepId};
 use crate::index::{FuncId, LocalId};
 use crate::rules::conditions::asked;
 use crate::rules::evidence::confidence;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{MAX_CALLS, Object, Taken};
-use crate::rules::evidence::runners::is_new;
+use crate::rules::evidence::parent::is_made;
 use crate::rules::scene::{Scene, outside_tests};
 use crate::summary::Source;
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
@@ -147,7 +147,7 @@ fn is_ordered(
 /// Whether the method is done with the list where it meets its own receiver.
 fn ends_at_own(scene: &Scene<'_>, cfg: &Cfg, receiver: LocalId, other: &Other) -> bool {
     let Some(at) = cfg.step_of_expr(other.call) else { return false };
-    let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+    let edges = cfg.edges();
     let own = edges.filter(|edge| {
         asked(scene.file, edge.kind).is_some_and(|(condition, holds)| {
             match scene.file.expr(condition).kind {
@@ -162,8 +162,7 @@ fn ends_at_own(scene: &Scene<'_>, cfg: &Cfg, receiver: LocalId, other: &Other) -
         })
     });
     let mut own = own.peekable();
-    own.peek().is_some()
-        && own.all(|edge| !cfg.starts_without(Start::Block(edge.to), at, &|_| false))
+    own.peek().is_some() && own.all(|edge| !cfg.leads(edge, at))
 }
 
 /// Whether what is ranged over is a field to which the package only adds what is new: no value is reached from one
@@ -181,12 +180,6 @@ fn are_below(cx: &Cx<'_, '_>, scene: &Scene<'_>, element: LocalId) -> bool {
     let mut added = 0;
     let only_new =
         outside_tests(cx.package, &[name.as_str()]).filter_map(Scene::new).all(|scene| {
-            let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return false };
-            let is_made = |value: ExprId| {
-                let local = scene.local(value);
-                let only = local.and_then(|local| read.function.only_definition_of(local));
-                only.is_some_and(|only| is_new(&scene, only))
-            };
             scene.nodes.iter().all(|&node| match node {
                 Node::Stmt(stmt) => {
                     let StmtKind::Assign { left, right, .. } = &scene.file.stmt(stmt).kind else {
@@ -200,7 +193,7 @@ fn are_below(cx: &Cx<'_, '_>, scene: &Scene<'_>, element: LocalId) -> bool {
                         added += u32::from(whole);
                         !whole
                             || scene.field(list) == Some(field)
-                                && values.iter().all(|&it| is_made(it))
+                                && values.iter().all(|&it| is_made(&scene, it))
                     })
                 }
                 Node::Expr(literal) => !scene.is_key(literal, name),

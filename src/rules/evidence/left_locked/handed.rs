@@ -7,7 +7,7 @@ use crate::flow::{Cfg, EdgeKind, Path, StepId};
 use crate::index::{LocalId, Type};
 use crate::rules::conditions::Decided;
 use crate::rules::evidence::locks::{Locking, Object, object};
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, holds_any};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// Whether the caller, or who receives what was sent, may have the lock after a `return`, and give it back
@@ -50,6 +50,9 @@ pub(super) fn is_handed_over(
 /// The steps of a body that send the lock itself, or what it is a field of where another function gives that back
 /// without having taken it: who receives has it from then on.
 pub(super) fn sent_along(scene: &Scene<'_>, cfg: &Cfg, lock: &Operation) -> Vec<StepId> {
+    if !holds_any(&scene.cx, &["<-"]) {
+        return Vec::new();
+    }
     let holder = scene.selector(lock.base).and_then(|(base, _)| scene.local(base));
     let is_given = || {
         let Locking { locks, .. } = Locking::of(&scene.cx.package);

@@ -234,7 +234,7 @@ fn decided_before<'a>(
 ) -> Option<Asked> {
     let mut walk = Without { scene, function, lock, receiver, asked: Vec::new(), left: Vec::new() };
     while cfg.finds(Start::Entry, (), &mut walk) {
-        let mut edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+        let mut edges = cfg.edges();
         let other = edges.find_map(|edge| {
             let (condition, holds) = edge.kind.condition()?;
             let mut beyond = Without { asked: Vec::new(), left: walk.left.clone(), ..walk };

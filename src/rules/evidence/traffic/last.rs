@@ -92,7 +92,7 @@ fn is_nil_last(
 ) -> Option<bool> {
     let asked = condition(edge)?;
     let (_, is_set) = compared_with_nil(function.file, &function.info, asked)?;
-    let edges = cfg.blocks().flat_map(|block| cfg.edges_of(block));
+    let edges = cfg.edges();
     let ends = edges.filter(|edge| condition(edge.kind) == Some(asked)).find(|edge| {
         let mut walk = Onwards { function, sends, parts: &[], decided: Vec::new() };
         !cfg.finds(Start::Block(edge.to), (), &mut walk)

@@ -42,13 +42,7 @@ pub(super) fn has_turn(
 
 /// Whether a channel lets no more through at a time than another one has places, or one.
 fn hands_out(of: &Group, turns: &Group) -> bool {
-    let places = |group: &Group| {
-        let makes = group.ops.iter().filter_map(|op| match op.act {
-            Act::Make(size) => Some(size),
-            _ => None,
-        });
-        makes.collect::<Vec<_>>()
-    };
+    let places = |group: &Group| group.sizes().collect::<Vec<_>>();
     match (&places(of)[..], &places(turns)[..]) {
         (&[Some(room)], &[Some(turns)]) => turns <= room.max(1),
         (&[room], &[turns]) => room.is_none() && turns.is_none(),
