@@ -15,6 +15,7 @@ mod excerpt;
 mod intern;
 mod lazy;
 mod lex;
+pub mod literal;
 mod lower;
 mod mask;
 pub mod outline;

@@ -105,7 +105,8 @@ impl Machine<'_> {
                 _ => vec![Step::Act],
             },
             &Operation::GroupDone(id, error) => match state.heap.get(id) {
-                Object::Group { context: Some(_), .. } => {
+                // Only the first error is kept, and cancels.
+                Object::Group { error: Value::Nil, .. } => {
                     match self.equal(state, error, Value::Nil) {
                         Some(true) => vec![Step::Act],
                         Some(false) => vec![Step::Fail],

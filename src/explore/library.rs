@@ -516,7 +516,7 @@ impl Machine<'_> {
                 let context = self.derived_context(state, arg(0), Clock::None, site);
                 let wait = Object::WaitGroup { count: 0, shrunk: None, exact: true };
                 let wait = state.add(wait, Some(site));
-                let group = Object::Group { wait, context: context.object() };
+                let group = Object::Group { wait, context: context.object(), error: Value::Nil };
                 vec![Value::Ref(state.add(group, Some(site))), context]
             }
             Intrinsic::NewSemaphore => match arg(0) {

@@ -118,10 +118,12 @@ pub(super) enum Object {
         items: Vec<(Value, Value)>,
     },
     Atomic(Value),
-    /// `errgroup.Group`: its WaitGroup and the context that it cancels.
+    /// `errgroup.Group`: its WaitGroup, the context that it cancels, and the first error that one of its functions
+    /// has returned.
     Group {
         wait: ObjectId,
         context: Option<ObjectId>,
+        error: Value,
     },
     Semaphore {
         free: i64,
@@ -187,8 +189,9 @@ impl Object {
                 parent.iter().chain([done]).for_each(|&id| visit(Value::Ref(id)));
             }
             Object::Timer { channel, .. } => visit(Value::Ref(*channel)),
-            Object::Group { wait, context } => {
+            Object::Group { wait, context, error } => {
                 [wait].into_iter().chain(context).for_each(|&id| visit(Value::Ref(id)));
+                visit(*error);
             }
             Object::Closure { cells, .. } => cells.iter().for_each(|&id| visit(Value::Ref(id))),
             Object::Method { receiver, .. } | Object::LibMethod { receiver, .. } => {
@@ -229,6 +232,7 @@ impl Object {
                 change(receiver);
             }
             Object::OnceFunc { callee, .. } => change(callee),
+            Object::Group { error, .. } => change(error),
             Object::Suspended(frames, _) => {
                 for frame in frames {
                     Rc::make_mut(frame).change_values(change);

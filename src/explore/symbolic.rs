@@ -47,7 +47,7 @@ impl Machine<'_> {
                         let wait = Object::WaitGroup { count: 0, shrunk: None, exact: true };
                         let wait = state.add(wait, None);
                         state.heap.entry_mut(wait).external = external;
-                        place(state, Object::Group { wait, context: None })
+                        place(state, Object::Group { wait, context: None, error: Value::Nil })
                     }
                 },
             },
@@ -409,11 +409,24 @@ impl Machine<'_> {
                     let b = self.integer(state, b, candidates)?;
                     return Ok(program::arithmetic(op, a, b).unwrap_or(1));
                 }
+                let least = i64::from(self.is_filled(state, id));
+                let mut left: Vec<i64> = candidates.iter().map(|&it| it.max(least)).collect();
+                left.dedup();
                 let holds = |&value: &i64| Decision::Holds(id, Value::Int(value));
-                Err(Stop::Decide(candidates.iter().map(holds).collect()))
+                Err(Stop::Decide(left.iter().map(holds).collect()))
             }
             _ => Ok(1),
         }
+    }
+
+    /// Whether a term is the length of a string that was found not to be the empty one.
+    fn is_filled(&mut self, state: &State, length: TermId) -> bool {
+        let Term::Len(text) = self.terms.get(length) else { return false };
+        let empty = Value::Str(TextId(0));
+        [(text, empty), (empty, text)].into_iter().any(|(left, right)| {
+            let is_empty = self.terms.intern(Term::Binary(Operator::Eq, left, right));
+            state.fact(is_empty) == Some(Value::Bool(false))
+        })
     }
 
     /// The truth of a condition.

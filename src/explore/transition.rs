@@ -337,16 +337,30 @@ impl Machine<'_> {
                 state.doubts.inexact |= self.is_inexact(state, group);
             }
             Operation::Wait { of: Some(of), .. } => {
-                if let &Object::Group { context: Some(context), .. } = state.heap.get(of) {
-                    self.cancel(state, context, None);
-                }
-                results.push(state.unknown(TypeId::ERROR));
-            }
-            Operation::GroupDone(group, _) => {
-                if let &Object::Group { wait, context } = state.heap.get(group) {
-                    self.add(state, wait, Value::Int(-1));
-                    if let (Step::Fail, Some(context)) = (step, context) {
+                let known = !state.heap.is_external(of);
+                let mut result = None;
+                if let &Object::Group { context, error, .. } = state.heap.get(of) {
+                    if let Some(context) = context {
                         self.cancel(state, context, None);
+                    }
+                    result = Some(error).filter(|_| known);
+                }
+                results.push(result.unwrap_or_else(|| state.unknown(TypeId::ERROR)));
+            }
+            Operation::GroupDone(group, returned) => {
+                if let &Object::Group { wait, context, .. } = state.heap.get(group) {
+                    self.add(state, wait, Value::Int(-1));
+                    if step == Step::Fail {
+                        let first = match self.equal(state, returned, Value::Nil) {
+                            Some(false) => returned,
+                            _ => state.non_nil(TypeId::ERROR),
+                        };
+                        if let Object::Group { error, .. } = state.heap.get_mut(group) {
+                            *error = first;
+                        }
+                        if let Some(context) = context {
+                            self.cancel(state, context, None);
+                        }
                     }
                 }
             }

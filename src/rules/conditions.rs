@@ -1,17 +1,21 @@
 //! Conditions that go together: a path that has found `err != nil` does not find `err == nil`
 //! further on, unless `err` was assigned in between; one that has set `found = true` finds `found`.
 
+mod key;
+
 use std::cell::OnceCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Path, Start, Step, StepId, Walk};
 use crate::index::{
-    Basic, Builtin, Callee, Constant, Def, FuncId, LocalId, LocalKind, Object, ObjectId,
-    ObjectKind, Type, TypeDecl,
+    Basic, Builtin, Callee, Constant, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type,
+    TypeDecl,
 };
 use crate::summary::{At, BodyId, Definition, Function, Source};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol, UnaryOp};
+
+pub use key::{key, variables};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
 pub type Decided = Vec<(u16, bool)>;
@@ -518,65 +522,6 @@ impl Numbers {
 /// The word that holds the bit of a number, and the bit.
 fn place(number: u16) -> (usize, u64) {
     (usize::from(number / 64), 1 << (number % 64))
-}
-
-/// The text by which equal conditions are known, and whether this one says the opposite; `None`
-/// for one that may say something else each time it is asked.
-pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
-    let file = function.file;
-    let condition = file.unparen(condition);
-    let pure = file.descendants(Node::Expr(condition)).all(|node| match node {
-        Node::Expr(expr) => match &file.expr(expr).kind {
-            ExprKind::Call { .. } => match function.info.callee(expr) {
-                Callee::Builtin(Builtin::Len | Builtin::Cap | Builtin::Min | Builtin::Max)
-                | Callee::Conversion(_) => true,
-                Callee::Func(func) if gives_what_it_reads(function, *func) => true,
-                // Package strings has functions of values alone.
-                callee => callee
-                    .qualified(function.index)
-                    .is_some_and(|name| name.path.as_str() == "strings" && name.receiver.is_none()),
-            },
-            ExprKind::Unary { op, .. } => *op != UnaryOp::Recv,
-            ExprKind::FuncLit(_) | ExprKind::Missing => false,
-            _ => true,
-        },
-        _ => false,
-    });
-    if !pure {
-        return None;
-    }
-    let text = |expr: ExprId| -> String {
-        function.text(expr).chars().filter(|c| !c.is_whitespace()).collect()
-    };
-    match file.expr(condition).kind {
-        ExprKind::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right, .. } => {
-            Some((format!("{}=={}", text(left), text(right)), op == BinaryOp::Ne))
-        }
-        ExprKind::Binary { op: op @ (BinaryOp::Lt | BinaryOp::Ge), left, right, .. } => {
-            Some((format!("{}<{}", text(left), text(right)), op == BinaryOp::Ge))
-        }
-        ExprKind::Binary { op: op @ (BinaryOp::Le | BinaryOp::Gt), left, right, .. } => {
-            Some((format!("{}<={}", text(left), text(right)), op == BinaryOp::Gt))
-        }
-        ExprKind::Unary { op: UnaryOp::Not, operand } => Some((text(file.unparen(operand)), true)),
-        _ => Some((text(condition), false)),
-    }
-}
-
-/// Whether a function of the same package does no more than to return what it reads: `return o.limit > 0`. That is read
-/// in its text, which is there even if nothing else asks for the body.
-fn gives_what_it_reads(function: &Function<'_>, func: FuncId) -> bool {
-    if func.package != function.id.package {
-        return false;
-    }
-    let file = function.index.file_of(func);
-    let text = file.source.slice(file.decl(function.index.func(func).decl).span);
-    let Some(start) = memchr::memchr(b'{', text) else { return false };
-    let body = text[start + 1..].strip_suffix(b"}").unwrap_or_default().trim_ascii();
-    let does_more = |byte: &u8| matches!(byte, b'(' | b'{' | b';' | b'\n' | b'"' | b'`');
-    body.strip_prefix(b"return ").is_some_and(|value| {
-        !value.iter().any(does_more) && memchr::memmem::find(value, b"<-").is_none()
-    })
 }
 
 /// The calls of a body that take a lock which the body has given back before: what others share may have changed

@@ -31,6 +31,7 @@ mod half_set;
 mod held_on;
 mod inverted;
 mod kept_place;
+mod last_word;
 mod leaver;
 mod left_counted;
 mod left_locked;

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use crate::catalog::{self, Context};
 use crate::diagnostic::{Finding, Label, Role};
-use crate::flow::{Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Basic, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::scene::{Scene, may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, conditions, held};
@@ -21,7 +21,7 @@ use crate::summary::{
     Act, At, BodyFlow, BodyId, ContextRoot, Function, Mode, Place, Read, Root, Source, Wait, What,
     facts,
 };
-use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// The rule.
 pub const RULE: Rule =
@@ -276,7 +276,8 @@ fn leaves(
     let works = works(read, go.body);
     let mut told = told(scene, read, go, helper, &SERVES);
     told.extend(cfg.steps().filter(|&step| learns_of_end(scene, read, go, step, things)));
-    let mut walk = Leave { works, told };
+    let ended = ended(scene, read, go, things);
+    let mut walk = Leave { works, told, ended };
     let paths = conditions::search(function, go.body, Start::After(go.step), false, &mut walk);
     let span = |path: &Path<bool>| match path.end {
         PathEnd::Exit(_, Exit::Return(stmt)) => {
@@ -302,18 +303,50 @@ fn learns_of_end(
     things: &[LocalId],
 ) -> bool {
     let function = &read.function;
-    let at = At { step, ..go };
-    let received = function.step(at).received_from(function.file);
-    let Some(context) = received.and_then(|received| function.done_of(received)) else {
-        return false;
-    };
+    let received = function.step(At { step, ..go }).received_from(function.file);
+    let context = received.and_then(|received| function.done_of(received));
+    context.is_some_and(|context| is_own_end(scene, read, At { step, ..go }, context, things))
+}
+
+/// Whether a context ends before the body is left only as the goroutine brings it about.
+fn is_own_end(
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    at: At,
+    context: ExprId,
+    things: &[LocalId],
+) -> bool {
+    let function = &read.function;
     let origin = scene.cx.summaries().context(function, at, context);
     let places = function.places(at, context);
+    // What is deferred comes when the body has been left.
+    let is_deferred = |used: ExprId| matches!(scene.parent(Node::Expr(used)), Some(Node::Expr(call)) if scene.is_deferred(call));
     origin.is_fresh()
         && things.iter().any(|&thing| {
-            let uses = scene.uses(thing).filter(|&used| !scene.is_target(used));
+            let uses = scene.uses(thing);
+            let uses = uses.filter(|&used| !scene.is_target(used) && !is_deferred(used));
             context_of(function, thing).as_ref() == places.only() && uses.count() == 1
         })
+}
+
+/// The edges that are taken when a context has an error which only the goroutine brings about: `ctx.Err() != nil`.
+fn ended(scene: &Scene<'_>, read: &Read<'_>, go: At, things: &[LocalId]) -> FxHashSet<EdgeKind> {
+    let function = &read.function;
+    let cfg = &function.body(go.body).cfg;
+    let is_end = |edge: EdgeKind| {
+        let (asked, holds) = edge.condition()?;
+        let ExprKind::Binary { op, left, right, .. } = function.file.expr(asked).kind else {
+            return None;
+        };
+        let is_error = (op == BinaryOp::Ne) == holds && matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+        let call = function.file.unparen(left);
+        let (context, name) = scene.method_call(call)?;
+        let at = At { step: cfg.step_of_expr(call)?, ..go };
+        let asks = is_error && scene.is_nil(right) && name.name.as_str() == "Err";
+        Some(asks && is_own_end(scene, read, at, context, things))
+    };
+    let kinds = cfg.edges().map(|edge| edge.kind);
+    kinds.filter(|&kind| is_end(kind).unwrap_or(false)).collect()
 }
 
 /// Where a turn of a loop ends something that the goroutine was to end, before the next turn makes
@@ -339,7 +372,7 @@ fn turns(
     let ends: FxHashSet<StepId> = cfg
         .steps()
         .filter(|&step| match cfg.step(step) {
-            Step::Call(call) => ended(scene, call).is_some_and(|thing| anew.contains(&thing)),
+            Step::Call(call) => ended_by(scene, call).is_some_and(|thing| anew.contains(&thing)),
             _ => false,
         })
         .collect();
@@ -355,7 +388,7 @@ fn turns(
 }
 
 /// The variable that a call ends: `cancel()`, `x.Close()`.
-fn ended(scene: &Scene<'_>, call: ExprId) -> Option<LocalId> {
+fn ended_by(scene: &Scene<'_>, call: ExprId) -> Option<LocalId> {
     let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return None };
     if let Callee::Value(_) = scene.info.callee(call) {
         return scene.local(callee);
@@ -468,6 +501,7 @@ fn purpose_of(scene: &Scene<'_>, call: ExprId) -> Option<&'static str> {
 struct Leave {
     works: FxHashSet<StepId>,
     told: FxHashSet<StepId>,
+    ended: FxHashSet<EdgeKind>,
 }
 
 impl Walk for Leave {
@@ -479,6 +513,10 @@ impl Walk for Leave {
             true => Passing::Drop,
             false => Passing::On(*worked || self.works.contains(&step)),
         }
+    }
+
+    fn edge(&mut self, worked: &bool, edge: &Edge) -> Option<bool> {
+        (!self.ended.contains(&edge.kind)).then_some(*worked)
     }
 
     fn exit(&mut self, worked: &bool, exit: Exit) -> bool {

@@ -35,6 +35,7 @@ mod index;
 mod layering;
 mod lsp;
 mod once;
+mod one_answer;
 mod oracle;
 mod oracle_ast;
 mod order;

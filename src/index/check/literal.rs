@@ -1,6 +1,7 @@
 //! Literals of basic types.
 
 use crate::syntax::LitKind;
+use crate::syntax::literal::{rune, string};
 
 use super::Operand;
 use crate::index::{Basic, Constant, Type};
@@ -11,7 +12,7 @@ pub(super) fn basic(kind: LitKind, text: &str) -> Operand {
         LitKind::Int => (Basic::UntypedInt, integer(text).map(Constant::Int)),
         LitKind::Float => (Basic::UntypedFloat, float(text).map(Constant::Float)),
         LitKind::Imaginary => (Basic::UntypedComplex, None),
-        LitKind::Rune => (Basic::UntypedRune, rune(text).map(Constant::Int)),
+        LitKind::Rune => (Basic::UntypedRune, rune(text).map(|value| Constant::Int(value.into()))),
         LitKind::String => {
             (Basic::UntypedString, string(text).map(|text| Constant::String(text.into())))
         }
@@ -34,77 +35,4 @@ fn integer(text: &str) -> Option<i128> {
 /// Decimal floating-point numbers; hexadecimal ones are rare and not computed.
 fn float(text: &str) -> Option<f64> {
     text.replace('_', "").parse().ok().filter(|value: &f64| value.is_finite())
-}
-
-fn rune(text: &str) -> Option<i128> {
-    let inner = text.strip_prefix('\'')?.strip_suffix('\'')?;
-    match unescape(inner)?[..] {
-        [Unit::Char(character)] => Some(i128::from(u32::from(character))),
-        [Unit::Byte(byte)] => Some(byte.into()),
-        _ => None,
-    }
-}
-
-/// The value of a string literal; `None` also for one that is not UTF-8.
-fn string(text: &str) -> Option<String> {
-    if let Some(raw) = text.strip_prefix('`') {
-        return Some(raw.strip_suffix('`')?.replace('\r', ""));
-    }
-    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.contains('\\') {
-        return Some(inner.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(inner.len());
-    for unit in unescape(inner)? {
-        match unit {
-            Unit::Char(character) => {
-                bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-            }
-            Unit::Byte(byte) => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-/// A character, or a byte written as `\x` or `\123`.
-enum Unit {
-    Char(char),
-    Byte(u8),
-}
-
-fn unescape(text: &str) -> Option<Vec<Unit>> {
-    let mut units = Vec::new();
-    let mut rest = text.chars();
-    while let Some(character) = rest.next() {
-        if character != '\\' {
-            units.push(Unit::Char(character));
-            continue;
-        }
-        let unit = match rest.next()? {
-            'a' => Unit::Char('\u{7}'),
-            'b' => Unit::Char('\u{8}'),
-            'f' => Unit::Char('\u{c}'),
-            'n' => Unit::Char('\n'),
-            'r' => Unit::Char('\r'),
-            't' => Unit::Char('\t'),
-            'v' => Unit::Char('\u{b}'),
-            'x' => Unit::Byte(u8::try_from(digits(&mut rest, 2, 16, 0)?).ok()?),
-            'u' => Unit::Char(char::from_u32(digits(&mut rest, 4, 16, 0)?)?),
-            'U' => Unit::Char(char::from_u32(digits(&mut rest, 8, 16, 0)?)?),
-            octal @ '0'..='7' => {
-                let first = octal.to_digit(8)?;
-                Unit::Byte(u8::try_from(digits(&mut rest, 2, 8, first)?).ok()?)
-            }
-            other @ ('\\' | '\'' | '"') => Unit::Char(other),
-            _ => return None,
-        };
-        units.push(unit);
-    }
-    Some(units)
-}
-
-fn digits(rest: &mut std::str::Chars<'_>, count: u32, radix: u32, first: u32) -> Option<u32> {
-    (0..count).try_fold(first, |value, _| {
-        value.checked_mul(radix)?.checked_add(rest.next()?.to_digit(radix)?)
-    })
 }

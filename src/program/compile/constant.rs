@@ -3,6 +3,7 @@
 use crate::program::code::{Constant, Operator, TextId};
 use crate::program::compile::{Compiler, Entity};
 use crate::program::package::Item;
+use crate::syntax::literal::rune;
 use crate::syntax::{BinaryOp, DeclId, DeclKind, ExprId, ExprKind, LitKind, Symbol, UnaryOp};
 
 /// Longest definition by other constants that is followed.
@@ -56,9 +57,11 @@ impl Compiler<'_> {
                 Some(inner) => Constant::Str(self.text_id(inner)),
                 None => Constant::Atom(self.text_id(text)),
             },
-            LitKind::Rune | LitKind::Float | LitKind::Imaginary => {
-                Constant::Atom(self.text_id(text))
-            }
+            LitKind::Rune => match rune(text) {
+                Some(value) => Constant::Int(value.into()),
+                None => Constant::Atom(self.text_id(text)),
+            },
+            LitKind::Float | LitKind::Imaginary => Constant::Atom(self.text_id(text)),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::index::{Callee, Def, LocalId, ObjectKind};
 use crate::rules::FunctionCx;
 use crate::rules::scene::{Scene, holds_any, serves_tests};
 use crate::source::Location;
-use crate::summary::{Source, facts};
+use crate::summary::{Place, Source, facts};
 use crate::syntax::{Body, DeclKind, ExprId, ExprKind, Node, StmtKind, UnaryOp};
 
 /// The cancel function that does nothing.
@@ -110,9 +110,35 @@ fn waiting_caller(callee: &Scene<'_>) -> Option<(String, Location)> {
             let calls = matches!(scene.info.callee(scene.file.unparen(*call)), Callee::Func(called)
                 if *called == callee.cx.func);
             let waits = wait_of(&scene, *context).filter(|_| calls)?;
+            if ends_anyway(&scene, *call) {
+                return None;
+            }
             let location = scene.cx.location(scene.span(Node::Expr(waits)));
             Some((scene.name.name.to_string(), location))
         })
+    })
+}
+
+/// Whether what a call is given ends without the cancel function that it gives: a context that its function derives
+/// and cancels, or that of a request.
+fn ends_anyway(scene: &Scene<'_>, call: ExprId) -> bool {
+    let call = scene.file.unparen(call);
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return true };
+    let Some(at) = read.function.at_call(call) else { return true };
+    let index = scene.cx.index();
+    scene.args(call).iter().any(|&arg| match scene.info.type_of(arg) {
+        ty if ty.is_context() => {
+            let origin = scene.cx.summaries().context(&read.function, at, arg);
+            let is_request =
+                |place: &Place| place.path.last().is_some_and(|name| name.as_str() == "Context()");
+            let ends = |&call: &ExprId| {
+                let known = facts(scene.cx.catalog(), index, scene.info.callee(call));
+                let mut known = known.all_in_force::<Context>(scene.cx.versions()).peekable();
+                known.peek().is_none() || known.any(|fact| fact.cancel.is_some() || fact.deadline)
+            };
+            origin.places().iter().any(is_request) || origin.derivations.iter().any(ends)
+        }
+        ty => ty.strip_pointer().named().is_some_and(|named| named.is("net/http", "Request")),
     })
 }
 

@@ -111,10 +111,19 @@ struct Lock {
     taken: Taken,
     object: Object,
     owner: Owner,
-    /// The expression of the owner.
+    /// The expression of the owner; where that is a part which a callee takes out, of what it takes it out of.
     base: ExprId,
+    part: Option<Part>,
     /// What is locked, as it is written.
     name: String,
+}
+
+/// A part that a function takes out of what it was given, and the fields of that which lead to what keeps it.
+#[derive(Clone)]
+struct Part {
+    func: FuncId,
+    value: ExprId,
+    path: String,
 }
 
 /// The value that a lock is a field of, as a function reaches it.
@@ -217,12 +226,11 @@ fn reached(scene: &Scene<'_>, read: &Read<'_>, taken: Taken) -> Option<Lock> {
     let (lock, _) = scene.method_call(taken.call)?;
     let (object, base) = holder(scene, taken, lock)?;
     let owner = owner_of(scene, read, base)?;
-    if root_variable(scene, base)?
-        .is_some_and(|root| is_unshared(scene, &read.function, root, taken.call))
+    if root_of(scene, base).is_some_and(|root| is_unshared(scene, &read.function, root, taken.call))
     {
         return None;
     }
-    Some(Lock { taken, object, owner, base, name: scene.text(lock) })
+    Some(Lock { taken, object, owner, base, part: None, name: scene.text(lock) })
 }
 
 /// Which lock is taken.
@@ -254,7 +262,7 @@ fn gives_before(cx: &Cx<'_, '_>, below: &Below, held: &Lock) -> bool {
 
 /// What an expression is, if the function was given it.
 fn owner_of(scene: &Scene<'_>, read: &Read<'_>, expr: ExprId) -> Option<Owner> {
-    let root = root_variable(scene, expr)??;
+    let root = root_of(scene, expr)?;
     if !is_given(scene, read, root, MAX_VARIABLES) {
         return None;
     }
@@ -445,14 +453,21 @@ fn leads_back(cx: &Cx<'_, '_>, keeper: &Order, part: &Order) -> bool {
     let (inner, outer) = (&part.first.owner, &part.second.owner);
     let back = outer.path.strip_prefix(inner.path.as_str()).and_then(|it| it.strip_prefix('.'));
     let Some(back) = back.filter(|_| inner.receiver && outer.receiver) else { return false };
-    let scene = cx.scene(keeper);
-    let kept = scene.info.type_of(keeper.second.base).strip_pointer().named();
+    let taken_out = keeper.second.part.as_ref();
+    let within = taken_out.map_or(keeper.func, |part| part.func);
+    let Some(scene) = &Scene::of(cx.package, within) else { return false };
+    let value = taken_out.map_or(keeper.second.base, |part| part.value);
+    let kept = scene.info.type_of(value).strip_pointer().named();
     if kept.map(|kept| kept.decl) != cx.scene(part).cx.owner().map(TypeDecl::Global) {
         return false;
     }
-    let read = scene.cx.summaries().read(keeper.func);
-    let owner =
-        read.and_then(|read| cx.parents.of(scene, &read.function, keeper.second.base, back));
+    let read = scene.cx.summaries().read(within);
+    let owner = read.and_then(|read| cx.parents.of(scene, &read.function, value, back));
+    if let Some(taken_out) = taken_out {
+        let keeper_scene = cx.scene(keeper);
+        let keeps = keeper_scene.text(keeper.second.base) + &taken_out.path;
+        return owner.is_some() && keeps == keeper_scene.text(keeper.first.base);
+    }
     let is_given = || {
         let Owner { root, path, .. } = &keeper.second.owner;
         let is_param = matches!(scene.info.local(*root).kind, LocalKind::Param(_));

@@ -25,6 +25,7 @@ use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::closed::may_recover;
 use crate::rules::evidence::gathered;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::last_word::is_last_word;
 use crate::rules::evidence::left_locked::reaches_without;
 use crate::rules::evidence::prefetched;
 use crate::rules::evidence::traffic::after_recover;
@@ -641,6 +642,9 @@ fn best_arm(
             continue;
         }
         let channel = scene.file.unparen(channel);
+        if is_last_word(groups, group, op, channel) {
+            continue;
+        }
         let announced = || {
             let closes = closes.get_or_init(|| closes_in_body(scene, op));
             closes.iter().any(|&close| clause.span.contains(close))

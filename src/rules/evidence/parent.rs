@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::index::{Def, Field, LocalId, LocalKind, Type, TypeDecl};
+use crate::index::{Callee, Def, Field, Local, LocalId, LocalKind, Type, TypeDecl};
 use crate::rules::evidence::runners::is_new;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -39,7 +39,7 @@ impl<'p, 'a> Parents<'p, 'a> {
         part: ExprId,
         back: &str,
     ) -> Option<ExprId> {
-        let (owner, kept) = taken_out_of(scene, function, part, MAX_VARIABLES)?;
+        let (owner, kept) = taken_out_of(scene, function, part)?;
         let (part, field) = field_to(scene, part, back, owner)?;
         let is_kept = |under: &FxHashSet<Symbol>| under.contains(&kept);
         self.of_kept(part, &field, |under| under.is_some_and(is_kept)).then_some(owner)
@@ -80,7 +80,7 @@ impl<'p, 'a> Parents<'p, 'a> {
                     Some(Given::Else) => return None,
                     None => continue,
                 };
-                let kept = self.kept_where_made(&scene, scene.local(value)?);
+                let kept = self.kept_where_made(&scene, scene.local(value)?, part);
                 all = Some(match all {
                     Some(all) => all.intersection(&kept).copied().collect(),
                     None => kept,
@@ -92,8 +92,13 @@ impl<'p, 'a> Parents<'p, 'a> {
 
     /// The fields that a function selects of a variable which it gives to a new part, or that its callers
     /// select of what they give it.
-    fn kept_where_made(&self, scene: &Scene<'_>, owner: LocalId) -> FxHashSet<Symbol> {
-        let mut kept = selected(scene, owner);
+    fn kept_where_made(
+        &self,
+        scene: &Scene<'_>,
+        owner: LocalId,
+        part: TypeDecl,
+    ) -> FxHashSet<Symbol> {
+        let mut kept = self.kept_under(scene, owner, part);
         let local = scene.info.local(owner);
         let (LocalKind::Param(place), None) = (local.kind, local.owner) else { return kept };
         for &(func, call) in
@@ -103,7 +108,32 @@ impl<'p, 'a> Parents<'p, 'a> {
                 && let Some(&given) = caller.args(call).get(place as usize)
                 && let Some(given) = caller.local(given)
             {
-                kept.extend(selected(&caller, given));
+                kept.extend(self.kept_under(&caller, given, part));
+            }
+        }
+        kept
+    }
+
+    /// The fields of a variable under which a function may keep a part: those that it selects, and those in which a
+    /// method of the variable puts what it is given. `list.add(part)`
+    fn kept_under(&self, scene: &Scene<'_>, owner: LocalId, part: TypeDecl) -> FxHashSet<Symbol> {
+        let mut kept = selected(scene, owner);
+        let is_part = |expr: ExprId| {
+            let named = scene.info.type_of(expr).strip_pointer().named();
+            scene.local(expr).is_some() && named.is_some_and(|named| named.decl == part)
+        };
+        for used in scene.uses(owner) {
+            let Some(method @ Node::Expr(_)) = scene.parent(Node::Expr(used)) else { continue };
+            let Some(Node::Expr(call)) = scene.parent(method) else { continue };
+            let Callee::Func(callee) = *scene.info.callee(call) else { continue };
+            let Some(given) = scene.args(call).iter().position(|&arg| is_part(arg)) else {
+                continue;
+            };
+            if scene.method_call(call).is_some_and(|(base, _)| base == used)
+                && callee.package == scene.cx.func.package
+                && let Some(called) = Scene::of(self.package, callee)
+            {
+                kept.extend(put_into(&called, given as u32));
             }
         }
         kept
@@ -130,14 +160,39 @@ fn field_to(
 
 /// The fields that a function selects of a variable.
 fn selected(scene: &Scene<'_>, variable: LocalId) -> FxHashSet<Symbol> {
-    let uses = scene.uses(variable).filter_map(|used| match scene.parent(Node::Expr(used))? {
-        Node::Expr(around) => match scene.info.resolve(around) {
-            Def::Field(selection) => Some(selection.name),
-            _ => None,
-        },
+    scene.uses(variable).filter_map(|used| field_of(scene, used)).map(|(_, name)| name).collect()
+}
+
+/// The selection of a field that a use of a variable is part of.
+fn field_of(scene: &Scene<'_>, used: ExprId) -> Option<(Node, Symbol)> {
+    let around = scene.parent(Node::Expr(used))?;
+    let Node::Expr(selector) = around else { return None };
+    match scene.info.resolve(selector) {
+        Def::Field(selection) => Some((around, selection.name)),
         _ => None,
-    });
-    uses.collect()
+    }
+}
+
+/// The fields of its receiver in which a method puts a parameter: `s.all = append(s.all, part)`,
+/// `s.all[key] = part`, `s.all.PushBack(part)`.
+fn put_into(scene: &Scene<'_>, place: u32) -> FxHashSet<Symbol> {
+    let locals = || scene.info.locals().iter().zip(0..);
+    let is_param = |local: &Local| local.kind == LocalKind::Param(place) && local.owner.is_none();
+    let param = locals().find(|(local, _)| is_param(local));
+    let (Some(receiver), Some((_, param))) = (scene.receiver(), param) else {
+        return FxHashSet::default();
+    };
+    let puts = |node: &Node| {
+        let is_stmt = matches!(node, Node::Stmt(stmt) if matches!(
+            scene.file.stmt(*stmt).kind,
+            StmtKind::Assign { .. } | StmtKind::Expr(_)
+        ));
+        is_stmt && scene.mentions(*node, LocalId(param))
+    };
+    let uses = scene.uses(receiver).filter_map(|used| field_of(scene, used));
+    uses.filter(|&(node, _)| scene.around(node).any(|around| puts(&around)))
+        .map(|(_, name)| name)
+        .collect()
 }
 
 /// What a node gives a field.
@@ -211,7 +266,15 @@ fn is_ident(scene: &Scene<'_>, expr: ExprId, name: Symbol) -> bool {
 }
 
 /// The owner of the field that a value was taken out of, and the name of the field.
-fn taken_out_of(
+pub(super) fn taken_out_of(
+    scene: &Scene<'_>,
+    function: &Function<'_>,
+    value: ExprId,
+) -> Option<(ExprId, Symbol)> {
+    taken_through(scene, function, value, MAX_VARIABLES)
+}
+
+fn taken_through(
     scene: &Scene<'_>,
     function: &Function<'_>,
     value: ExprId,
@@ -232,5 +295,5 @@ fn taken_out_of(
     }
     let variables = variables.checked_sub(1)?;
     let from = function.taken_from(only_found(scene, function, scene.local(at)?)?)?;
-    taken_out_of(scene, function, from, variables)
+    taken_through(scene, function, from, variables)
 }

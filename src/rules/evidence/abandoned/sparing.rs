@@ -3,14 +3,18 @@
 
 use crate::flow::{EdgeKind, Path, Start, Step, StepId};
 use crate::index::{Builtin, Callee, Constant, Def, LocalId, LocalKind, Type};
-use crate::rules::conditions::{Conditions, Way, asked, condition, key, locals_in, names_any};
+use crate::rules::conditions::{
+    Conditions, Way, asked, condition, key, locals_in, names_any, variables,
+};
 use crate::rules::evidence::abandoned::{Abandoned, Leaving, Sender};
 use crate::rules::evidence::claimed::{conditions_above, tells_of_others};
 use crate::rules::evidence::traffic::{Deed, received_from};
 use crate::rules::scene::Scene;
 use crate::rules::spared::leaves_out_the_end;
 use crate::summary::{At, BodyId, Function};
-use crate::syntax::{BinaryOp, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{
+    BinaryOp, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol, UnaryOp,
+};
 
 impl Abandoned<'_, '_, '_> {
     /// Whether it depends on the owner of the channel, or on what a sender was given, whether one sends.
@@ -188,9 +192,9 @@ impl Abandoned<'_, '_, '_> {
     /// Whether one of the senders may send where this way out is taken: none does if each sends only where a
     /// condition holds that this way has found not to, of variables which are given a value once.
     pub(super) fn may_send_on(&self, path: &Path<Leaving>) -> bool {
-        let function = &self.channel.read.function;
+        let (scene, function) = (self.channel.scene, &self.channel.read.function);
         let found: Vec<Asked> =
-            path.decisions().filter_map(|edge| decided(function, edge)).collect();
+            path.decisions().flat_map(|edge| decided(scene, function, edge)).collect();
         let is_ruled_out = |sender: &Sender| {
             sender.literal.is_some_and(|body| {
                 let cfg = &function.body(body).cfg;
@@ -206,7 +210,7 @@ impl Abandoned<'_, '_, '_> {
                     && sends.all(|step| {
                         let mut conditions = conditions_above(cfg, step);
                         conditions.any(|edge| {
-                            decided(function, edge).is_some_and(|asked| {
+                            decided(scene, function, edge).into_iter().any(|asked| {
                                 found.contains(&Asked { holds: !asked.holds, ..asked })
                             })
                         })
@@ -495,26 +499,66 @@ struct Asked {
     holds: bool,
 }
 
-/// What an edge says of variables that are given a value once.
-fn decided(function: &Function<'_>, edge: EdgeKind) -> Option<Asked> {
-    let (condition, holds) = edge.condition()?;
-    let locals = locals_in(function, Node::Expr(condition));
-    let is_fixed = |&local: &LocalId| {
-        function.definitions_of(local).count() == 1 && !function.is_addressed(local)
-    };
-    let names_parts = function.file.descendants(Node::Expr(condition)).any(|node| match node {
-        Node::Expr(part) => {
-            matches!(function.info.resolve(part), Def::Field(_))
-                || matches!(
-                    function.file.expr(part).kind,
-                    ExprKind::Index { .. } | ExprKind::Star(_) | ExprKind::Call { .. }
-                )
+/// What an edge says of variables that are given a value once, and of fields that the function does not set.
+fn decided(scene: &Scene<'_>, function: &Function<'_>, edge: EdgeKind) -> Vec<Asked> {
+    let file = scene.file;
+    let (asked, chosen) = match edge {
+        EdgeKind::Case(switch, place) => (switch, Some(place as usize)),
+        EdgeKind::NoCase(switch) => (switch, None),
+        _ => {
+            let Some((condition, holds)) = edge.condition() else { return Vec::new() };
+            let named = key(function, condition).filter(|_| is_fixed(scene, function, condition));
+            let of = variables(function, condition);
+            let asked = |(text, opposite)| Asked { text, of, holds: holds != opposite };
+            return named.map(asked).into_iter().collect();
         }
-        _ => false,
+    };
+    let StmtKind::Switch { tag: Some(tag), ref cases, .. } = file.stmt(asked).kind else {
+        return Vec::new();
+    };
+    if key(function, tag).is_none() || !is_fixed(scene, function, tag) {
+        return Vec::new();
+    }
+    let of = locals_in(function, Node::Expr(tag));
+    let named = cases.iter().enumerate().filter_map(|(place, case)| {
+        let values: Vec<String> =
+            case.values.as_ref()?.iter().map(|&value| scene.text(value)).collect();
+        let text = format!("{} {}", scene.text(tag), values.join(","));
+        Some(Asked { text, of: of.clone(), holds: chosen == Some(place) })
     });
-    let is_fixed = !locals.is_empty() && locals.iter().all(is_fixed) && !names_parts;
-    let (text, opposite) = key(function, condition).filter(|_| is_fixed)?;
-    Some(Asked { text, of: locals, holds: holds != opposite })
+    named.collect()
+}
+
+/// Whether what a condition asks about stays the same in a function.
+fn is_fixed(scene: &Scene<'_>, function: &Function<'_>, condition: ExprId) -> bool {
+    let file = function.file;
+    let is_set = |name: Symbol| {
+        scene.nodes.iter().any(|&node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let targets = match &file.stmt(stmt).kind {
+                StmtKind::Assign { left, .. } => &left[..],
+                StmtKind::IncDec { operand, .. } => std::slice::from_ref(operand),
+                _ => return false,
+            };
+            targets.iter().any(|&target| match file.expr(file.unparen(target)).kind {
+                ExprKind::Selector { name: set, .. } => set.name == name,
+                ExprKind::Ident(set) => set == name,
+                _ => false,
+            })
+        })
+    };
+    file.descendants(Node::Expr(condition)).all(|node| {
+        let Node::Expr(part) = node else { return true };
+        match (file.expr(part).kind.clone(), function.info.resolve(part)) {
+            (ExprKind::Index { .. } | ExprKind::Star(_), _) => false,
+            (ExprKind::Selector { name, .. }, Def::Field(_)) => !is_set(name.name),
+            (ExprKind::Ident(name), Def::Global(_)) => !is_set(name),
+            (ExprKind::Ident(_), &Def::Local(local)) => {
+                function.definitions_of(local).count() == 1 && !function.is_addressed(local)
+            }
+            _ => true,
+        }
+    })
 }
 
 /// How many turns a loop has, if that is written down: the elements of a literal, or the numbers up to a constant.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Cx, Lock, callback, holder, named, owner_of};
+use super::{Cx, Lock, MAX_VARIABLES, Part, callback, holder, is_given, named, owner_of, root_of};
 use crate::index::{FuncId, LocalId, LocalKind};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Object, Taken, fields};
 use crate::rules::evidence::own_end::is_unconditional;
+use crate::rules::evidence::parent::taken_out_of;
 use crate::rules::scene::Scene;
 use crate::summary::Read;
 use crate::syntax::{ExprId, Node};
@@ -27,8 +28,10 @@ pub(super) struct Below {
     pub taken: Taken,
     object: Object,
     from: From,
-    /// The selectors from there to what the lock is a field of or embedded in: `.x.y`.
+    /// The selectors from there to what the lock is a field of or embedded in: `.x.y`; where that is a part which
+    /// a function takes out, to what keeps it.
     path: String,
+    part: Option<(FuncId, ExprId)>,
     /// Those to the lock.
     suffix: String,
     /// The calls on the way, by the function that they stand in; the last is that of `Lock`.
@@ -87,13 +90,21 @@ pub(super) fn as_lock(
 ) -> Option<Lock> {
     let given = below.from.given(scene, call)?;
     let owner = owner_of(scene, read, given)?;
-    let path = owner.path.clone() + &below.path;
+    // What is taken out of a variable is none of its fields.
+    let taken_out = below.part.map_or("", |_| "[]");
+    let path = owner.path.clone() + &below.path + taken_out;
+    let part = below.part.map(|(func, value)| Part { func, value, path: below.path.clone() });
+    let name = match below.part {
+        Some(_) => below.suffix.clone(),
+        None => scene.text(given) + &below.suffix,
+    };
     Some(Lock {
         taken: below.taken,
         object: below.object,
         owner: super::Owner { path, ..owner },
         base: given,
-        name: scene.text(given) + &below.suffix,
+        part,
+        name,
     })
 }
 
@@ -116,7 +127,7 @@ fn read(cx: &Cx<'_, '_>, func: FuncId, depth: u32) -> Vec<Below> {
     let mut found: Vec<Below> = taken
         .iter()
         .filter(|taken| is_unconditional(&scene, Node::Expr(taken.call)))
-        .filter_map(|taken| own(&scene, *taken))
+        .filter_map(|taken| own(&scene, *taken).or_else(|| of_part(&scene, &read, *taken)))
         .collect();
     let calls = cx.locks.calls_of(cx.package, func);
     for &(callee, _, call) in calls.iter() {
@@ -151,21 +162,56 @@ pub(super) fn own(scene: &Scene<'_>, taken: Taken) -> Option<Below> {
     let text = scene.text(lock);
     let suffix = text.split_once('.').map_or_else(String::new, |(_, rest)| format!(".{rest}"));
     let through = vec![(scene.cx.func, taken.call)];
-    Some(Below { taken, object, from, path: fields(scene, holder), suffix, through })
+    let path = fields(scene, holder);
+    Some(Below { taken, object, from, path, part: None, suffix, through })
+}
+
+/// A lock of a part that a function takes out of what it was given: `for _, part := range s.parts`.
+fn of_part(scene: &Scene<'_>, read: &Read<'_>, taken: Taken) -> Option<Below> {
+    let (lock, _) = scene.method_call(taken.call)?;
+    let (object, holder) = holder(scene, taken, lock)?;
+    taken_out(scene, read, holder).map(|(from, path)| Below {
+        taken,
+        object,
+        from,
+        path,
+        part: Some((scene.cx.func, holder)),
+        suffix: scene.text(lock),
+        through: vec![(scene.cx.func, taken.call)],
+    })
+}
+
+/// What a function was given that it takes a value out of, and the selectors from there to what keeps the value.
+fn taken_out(scene: &Scene<'_>, read: &Read<'_>, value: ExprId) -> Option<(From, String)> {
+    if !is_given(scene, read, root_of(scene, value)?, MAX_VARIABLES) {
+        return None;
+    }
+    let (keeper, _) = taken_out_of(scene, &read.function, value)?;
+    let (root, path) = named(scene, read, root_variable(scene, keeper)??, fields(scene, keeper));
+    Some((From::of(scene, root)?, path))
 }
 
 /// A lock that a function takes by a call, as its own callers reach it.
 fn handed_on(scene: &Scene<'_>, read: &Read<'_>, below: &Below, call: ExprId) -> Option<Below> {
     let given = below.from.given(scene, call)?;
-    let root = root_variable(scene, given)??;
-    let (root, path) = named(scene, read, root, fields(scene, given));
-    let from = From::of(scene, root)?;
     let through = [(scene.cx.func, call)].into_iter().chain(below.through.iter().copied());
-    Some(Below {
-        from,
-        suffix: path.clone() + &below.suffix,
-        path: path + &below.path,
-        through: through.collect(),
-        ..below.clone()
-    })
+    let through = through.collect();
+    let root = root_variable(scene, given).flatten().map(|root| {
+        let (root, path) = named(scene, read, root, fields(scene, given));
+        (From::of(scene, root), path)
+    });
+    if let Some((Some(from), path)) = root {
+        let suffix = match below.part {
+            Some(_) => below.suffix.clone(),
+            None => path.clone() + &below.suffix,
+        };
+        return Some(Below { from, suffix, path: path + &below.path, through, ..below.clone() });
+    }
+    if below.part.is_some() || !below.path.is_empty() {
+        return None;
+    }
+    let (from, path) = taken_out(scene, read, given)?;
+    let part = Some((scene.cx.func, given));
+    let suffix = scene.text(given) + &below.suffix;
+    Some(Below { from, suffix, path, part, through, ..below.clone() })
 }

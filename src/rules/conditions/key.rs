@@ -1,0 +1,203 @@
+//! The words by which equal conditions are known: `n > 3` and `!(n <= 3)`, `len(s) > 0` and `s != ""`.
+
+use crate::index::{Basic, Builtin, Callee, Constant, Def, FuncId, LocalId, Type};
+use crate::rules::conditions::locals_in;
+use crate::summary::{Function, Source};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, UnaryOp};
+
+/// How many variables may stand for a condition one after another.
+const MAX_NAMES: u32 = 3;
+
+/// The text by which equal conditions are known, and whether this one says the opposite; `None`
+/// for one that may say something else each time it is asked.
+pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
+    named(function, condition, MAX_NAMES)
+}
+
+/// The variables that a condition asks about; of one that stands for a condition, those of that.
+pub fn variables(function: &Function<'_>, condition: ExprId) -> Vec<LocalId> {
+    let mut at = function.file.unparen(condition);
+    for _ in 0..MAX_NAMES {
+        match (stands_for(function, at), &function.file.expr(at).kind) {
+            (Some(value), _) => at = value,
+            (None, &ExprKind::Unary { op: UnaryOp::Not, operand }) => {
+                at = function.file.unparen(operand);
+            }
+            _ => break,
+        }
+    }
+    locals_in(function, Node::Expr(at))
+}
+
+fn named(function: &Function<'_>, condition: ExprId, names: u32) -> Option<(String, bool)> {
+    let file = function.file;
+    let condition = file.unparen(condition);
+    if let Some(value) = stands_for(function, condition)
+        && let Some(names) = names.checked_sub(1)
+    {
+        return named(function, value, names);
+    }
+    if let ExprKind::Unary { op: UnaryOp::Not, operand } = file.expr(condition).kind {
+        let (text, opposite) = named(function, operand, names)?;
+        return Some((text, !opposite));
+    }
+    if !is_pure(function, condition) {
+        return None;
+    }
+    let ExprKind::Binary { op, left, right, .. } = file.expr(condition).kind else {
+        return Some((text(function, condition), false));
+    };
+    if let Some(key) = with_constant(function, op, left, right) {
+        return Some(key);
+    }
+    let between = |one: ExprId, sign: &str, other: ExprId| {
+        text(function, one) + sign + &text(function, other)
+    };
+    Some(match op {
+        BinaryOp::Eq | BinaryOp::Ne => (between(left, "==", right), op == BinaryOp::Ne),
+        BinaryOp::Lt | BinaryOp::Ge => (between(left, "<", right), op == BinaryOp::Ge),
+        BinaryOp::Gt | BinaryOp::Le => (between(right, "<", left), op == BinaryOp::Le),
+        _ => (text(function, condition), false),
+    })
+}
+
+/// The condition whose answer a variable has, as long as nothing in it can change.
+fn stands_for(function: &Function<'_>, condition: ExprId) -> Option<ExprId> {
+    let Def::Local(local) = *function.info.resolve(condition) else { return None };
+    let Source::Expr(value) = function.only_definition_of(local)?.source else { return None };
+    let value = function.file.unparen(value);
+    let is_asked = matches!(
+        function.file.expr(value).kind,
+        ExprKind::Binary { .. } | ExprKind::Unary { op: UnaryOp::Not, .. } | ExprKind::Ident(_)
+    );
+    let names = locals_in(function, Node::Expr(value));
+    let is_fixed = |&local: &LocalId| {
+        function.only_definition_of(local).is_some() && !function.is_addressed(local)
+    };
+    let reads_only_names = function.file.descendants(Node::Expr(value)).all(|node| match node {
+        Node::Expr(part) => match function.file.expr(part).kind {
+            ExprKind::Selector { .. } | ExprKind::Index { .. } | ExprKind::Star(_) => false,
+            ExprKind::Call { .. } => false,
+            ExprKind::Ident(_) => !matches!(function.info.resolve(part), Def::Global(_)),
+            _ => true,
+        },
+        _ => false,
+    });
+    let is_it = is_asked && !function.is_addressed(local) && !names.is_empty();
+    (is_it && reads_only_names && names.iter().all(is_fixed)).then_some(value)
+}
+
+/// The words of a comparison with a constant: an integer is below a bound or equal to a number, a string is empty, a
+/// bit of a number is set.
+fn with_constant(
+    function: &Function<'_>,
+    op: BinaryOp,
+    left: ExprId,
+    right: ExprId,
+) -> Option<(String, bool)> {
+    let file = function.file;
+    let constant = |expr: ExprId| function.info.constant(expr);
+    let (subject, bound, op) = match (constant(left), constant(right)) {
+        (None, Some(bound)) => (file.unparen(left), bound, op),
+        (Some(bound), None) => (file.unparen(right), bound, turned(op)),
+        _ => return None,
+    };
+    let is_equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+    if let Constant::String(bound) = bound
+        && bound.is_empty()
+        && is_equality
+    {
+        return Some((format!("len({})<1", text(function, subject)), op == BinaryOp::Ne));
+    }
+    let Type::Basic(basic) = function.index.underlying(function.info.type_of(subject)) else {
+        return None;
+    };
+    let bound = bound.as_int().filter(|_| basic.is_integer())?;
+    let words = text(function, subject);
+    let below = |bound: i128| format!("{words}<{bound}");
+    let is_zero = || match is_never_negative(function, subject, basic) {
+        true => below(1),
+        false => format!("{words}==0"),
+    };
+    if is_equality
+        && bound != 0
+        && let ExprKind::Binary { op: BinaryOp::And, left, right, .. } = file.expr(subject).kind
+        && [left, right]
+            .into_iter()
+            .any(|mask| constant(mask).and_then(Constant::as_int) == Some(bound))
+        && bound.count_ones() == 1
+    {
+        return Some((is_zero(), op == BinaryOp::Eq));
+    }
+    Some(match op {
+        BinaryOp::Eq | BinaryOp::Ne if bound == 0 => (is_zero(), op == BinaryOp::Ne),
+        BinaryOp::Eq | BinaryOp::Ne => (format!("{words}=={bound}"), op == BinaryOp::Ne),
+        BinaryOp::Lt | BinaryOp::Ge => (below(bound), op == BinaryOp::Ge),
+        BinaryOp::Le | BinaryOp::Gt => (below(bound.checked_add(1)?), op == BinaryOp::Gt),
+        _ => return None,
+    })
+}
+
+/// Whether an integer is never below zero: it has no sign, or says how long something is.
+fn is_never_negative(function: &Function<'_>, subject: ExprId, basic: Basic) -> bool {
+    let has_no_sign = matches!(
+        basic,
+        Basic::Uint | Basic::Uint8 | Basic::Uint16 | Basic::Uint32 | Basic::Uint64 | Basic::Uintptr
+    );
+    let callee = function.info.callee(subject);
+    has_no_sign || matches!(callee, Callee::Builtin(Builtin::Len | Builtin::Cap))
+}
+
+/// The comparison with its sides exchanged.
+fn turned(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::Le => BinaryOp::Ge,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::Ge => BinaryOp::Le,
+        op => op,
+    }
+}
+
+fn text(function: &Function<'_>, expr: ExprId) -> String {
+    let text = function.text(function.file.unparen(expr));
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// Whether a condition gives the same answer as long as what it names stays the same.
+fn is_pure(function: &Function<'_>, condition: ExprId) -> bool {
+    let file = function.file;
+    file.descendants(Node::Expr(condition)).all(|node| match node {
+        Node::Expr(expr) => match &file.expr(expr).kind {
+            ExprKind::Call { .. } => match function.info.callee(expr) {
+                Callee::Builtin(Builtin::Len | Builtin::Cap | Builtin::Min | Builtin::Max)
+                | Callee::Conversion(_) => true,
+                Callee::Func(func) if gives_what_it_reads(function, *func) => true,
+                // Package strings has functions of values alone.
+                callee => callee
+                    .qualified(function.index)
+                    .is_some_and(|name| name.path.as_str() == "strings" && name.receiver.is_none()),
+            },
+            ExprKind::Unary { op, .. } => *op != UnaryOp::Recv,
+            ExprKind::FuncLit(_) | ExprKind::Missing => false,
+            _ => true,
+        },
+        _ => false,
+    })
+}
+
+/// Whether a function of the same package does no more than to return what it reads: `return o.limit > 0`. That is read
+/// in its text, which is there even if nothing else asks for the body.
+fn gives_what_it_reads(function: &Function<'_>, func: FuncId) -> bool {
+    if func.package != function.id.package {
+        return false;
+    }
+    let file = function.index.file_of(func);
+    let text = file.source.slice(file.decl(function.index.func(func).decl).span);
+    let Some(start) = memchr::memchr(b'{', text) else { return false };
+    let body = text[start + 1..].strip_suffix(b"}").unwrap_or_default().trim_ascii();
+    let does_more = |byte: &u8| matches!(byte, b'(' | b'{' | b';' | b'\n' | b'"' | b'`');
+    body.strip_prefix(b"return ").is_some_and(|value| {
+        !value.iter().any(does_more) && memchr::memmem::find(value, b"<-").is_none()
+    })
+}

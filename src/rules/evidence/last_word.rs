@@ -1,0 +1,130 @@
+//! A channel on which the sender of another one says that nothing more comes: who leaves for it misses
+//! nothing.
+//!
+//! `q.found <- v` in one branch and `q.missed <- k` in the other, `close(s.end)` behind `s.all.Wait()`: after
+//! what is sent or closed there the one goroutine that does so sends on the other channel no more, or all that
+//! do are done.
+
+use crate::flow::{Exit, Passing, Start, StepId, Walk};
+use crate::index::LocalId;
+use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::left_locked::root_variable;
+use crate::rules::scene::Scene;
+use crate::syntax::{ExprId, Node, StmtKind};
+
+/// Whether nothing is sent on a channel any more once the receiver of it, which stands in a `select`, has received
+/// from the channel of another arm.
+pub(super) fn is_last_word(
+    groups: &Groups<'_>,
+    group: &Group,
+    receive: &Op,
+    channel: ExprId,
+) -> bool {
+    let Some(other) = groups.of_expr(receive.scene, channel).filter(|other| !other.open) else {
+        return false;
+    };
+    let sends = || group.ops.iter().filter(|op| op.act == Act::Send);
+    let mut words = other.ops.iter().filter(|op| matches!(op.act, Act::Send | Act::Close));
+    words.clone().next().is_some()
+        && words.all(|word| {
+            sends().all(|send| {
+                is_sent_by_one(groups, group, receive, send) && is_over(groups, send, word)
+                    || is_awaited(groups, send, word)
+            })
+        })
+}
+
+/// Whether who receives starts one goroutine that sends, or none: then it has asked one that it was given.
+fn is_sent_by_one(groups: &Groups<'_>, group: &Group, receive: &Op, send: &Op) -> bool {
+    let receiver = &groups.scenes[receive.scene];
+    let sender = &groups.scenes[send.scene];
+    let starts: Vec<Node> = match send.scene == receive.scene {
+        true => send.literal.map(Node::Expr).into_iter().collect(),
+        false => receiver.calls(sender.cx.func).map(Node::Expr).collect(),
+    };
+    let made = group.only_make().filter(|make| make.scene == receive.scene);
+    let is_in_turns = |start: &Node| {
+        receiver.loops_around(*start).into_iter().any(|turns| {
+            let turns = receiver.span(Node::Stmt(turns));
+            made.is_none_or(|make| !turns.contains(make.span(receiver)))
+        })
+    };
+    starts.len() <= 1 && !starts.iter().any(is_in_turns)
+}
+
+/// Whether a goroutine that has said its word does not come to a send any more, until it takes up another request.
+fn is_over(groups: &Groups<'_>, send: &Op, word: &Op) -> bool {
+    let scene = &groups.scenes[word.scene];
+    if send.scene != word.scene {
+        return false;
+    }
+    let is_deferred = matches!(word.node, Node::Expr(call) if scene.is_deferred(call));
+    if !send.same_body(word) {
+        // What a call runs that gives the word has been run by then.
+        return word.span(scene).contains(send.span(scene));
+    }
+    let Some(cfg) = scene.graph(word.literal) else { return false };
+    let (Some(from), Some(to)) = (word.step(scene, &cfg), send.step(scene, &cfg)) else {
+        return false;
+    };
+    let request = root_variable(scene, send.channel).flatten();
+    let taken_up: Vec<StepId> = request.map_or_else(Vec::new, |it| definitions(scene, it));
+    is_deferred || !cfg.finds(Start::After(from), (), &mut Again { to, taken_up: &taken_up })
+}
+
+/// Where a variable is given its values.
+fn definitions(scene: &Scene<'_>, variable: LocalId) -> Vec<StepId> {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return Vec::new() };
+    let all = read.function.definitions_of(variable).filter_map(|it| it.at);
+    all.map(|at| at.step).collect()
+}
+
+/// Looks for a way to a step, on which no other request is taken up.
+struct Again<'s> {
+    to: StepId,
+    taken_up: &'s [StepId],
+}
+
+impl Walk for Again<'_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if step == self.to {
+            return Passing::Found;
+        }
+        if self.taken_up.contains(&step) { Passing::Drop } else { Passing::On(()) }
+    }
+
+    fn exit(&mut self, (): &(), _: Exit) -> bool {
+        false
+    }
+}
+
+/// Whether the word is said behind a wait for a group that a sender leaves when it returns.
+fn is_awaited(groups: &Groups<'_>, send: &Op, word: &Op) -> bool {
+    let (scene, sender) = (&groups.scenes[word.scene], &groups.scenes[send.scene]);
+    let last = |text: String| text.rsplit('.').next().unwrap_or_default().to_owned();
+    let group_of = |scene: &Scene<'_>, node: Node, name: &str| {
+        let Node::Expr(call) = node else { return None };
+        let (base, method) = scene.method_call(call)?;
+        (method.name.as_str() == name).then(|| last(scene.text(base)))
+    };
+    let Some(cfg) = scene.graph(word.literal) else { return false };
+    let Some(at) = word.step(scene, &cfg) else { return false };
+    let waits = scene.nodes.iter().filter(|&&node| {
+        let step = scene.step_of(&cfg, node);
+        scene.literal_around(node) == word.literal
+            && step.is_some_and(|step| step != at && cfg.dominates(step, at))
+    });
+    waits.filter_map(|&node| group_of(scene, node, "Wait")).any(|group| {
+        sender.nodes.iter().any(|&node| {
+            let is_last = || {
+                sender.around(node).any(|around| {
+                    matches!(around, Node::Stmt(stmt)
+                        if matches!(sender.file.stmt(stmt).kind, StmtKind::Defer(_)))
+                })
+            };
+            group_of(sender, node, "Done").as_ref() == Some(&group) && is_last()
+        })
+    })
+}
