@@ -111,8 +111,9 @@ struct Lock {
     taken: Taken,
     object: Object,
     owner: Owner,
-    /// The expression of the owner; where that is a part which a callee takes out, of what it takes it out of.
+    /// The expression of the owner, or of what a callee takes it out of.
     base: ExprId,
+    /// The owner, if a callee takes it out.
     part: Option<Part>,
     /// What is locked, as it is written.
     name: String,
@@ -266,9 +267,16 @@ fn owner_of(scene: &Scene<'_>, read: &Read<'_>, expr: ExprId) -> Option<Owner> {
     if !is_given(scene, read, root, MAX_VARIABLES) {
         return None;
     }
-    let (root, path) = named(scene, read, root, fields(scene, expr));
+    let (root, mut path) = named(scene, read, root, fields(scene, expr));
+    if root_variable(scene, expr).is_none() {
+        // An element is none of the fields.
+        path.insert_str(0, ELEMENT);
+    }
     Some(Owner { root, receiver: scene.receiver() == Some(root), path })
 }
+
+/// What stands for an index in a path.
+const ELEMENT: &str = "[]";
 
 /// How many variables there are at most between what a function was given and what is locked.
 const MAX_VARIABLES: u32 = 4;

@@ -34,7 +34,8 @@ pub(super) fn is_last_word(
         })
 }
 
-/// Whether who receives starts one goroutine that sends, or none: then it has asked one that it was given.
+/// Whether who receives has made the channel, and starts one goroutine that sends, or none: then it has asked one.
+/// On a channel that is there for longer others may send at the same time.
 fn is_sent_by_one(groups: &Groups<'_>, group: &Group, receive: &Op, send: &Op) -> bool {
     let receiver = &groups.scenes[receive.scene];
     let sender = &groups.scenes[send.scene];
@@ -46,10 +47,10 @@ fn is_sent_by_one(groups: &Groups<'_>, group: &Group, receive: &Op, send: &Op) -
     let is_in_turns = |start: &Node| {
         receiver.loops_around(*start).into_iter().any(|turns| {
             let turns = receiver.span(Node::Stmt(turns));
-            made.is_none_or(|make| !turns.contains(make.span(receiver)))
+            made.is_some_and(|make| !turns.contains(make.span(receiver)))
         })
     };
-    starts.len() <= 1 && !starts.iter().any(is_in_turns)
+    made.is_some() && starts.len() <= 1 && !starts.iter().any(is_in_turns)
 }
 
 /// Whether a goroutine that has said its word does not come to a send any more, until it takes up another request.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Cx, Lock, MAX_VARIABLES, Part, callback, holder, is_given, named, owner_of, root_of};
+use super::{
+    Cx, ELEMENT, Lock, MAX_VARIABLES, Part, callback, holder, is_given, named, owner_of, root_of,
+};
 use crate::index::{FuncId, LocalId, LocalKind};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{Object, Taken, fields};
@@ -31,6 +33,7 @@ pub(super) struct Below {
     /// The selectors from there to what the lock is a field of or embedded in: `.x.y`; where that is a part which
     /// a function takes out, to what keeps it.
     path: String,
+    /// That part, and the function.
     part: Option<(FuncId, ExprId)>,
     /// Those to the lock.
     suffix: String,
@@ -91,7 +94,7 @@ pub(super) fn as_lock(
     let given = below.from.given(scene, call)?;
     let owner = owner_of(scene, read, given)?;
     // What is taken out of a variable is none of its fields.
-    let taken_out = below.part.map_or("", |_| "[]");
+    let taken_out = below.part.map_or("", |_| ELEMENT);
     let path = owner.path.clone() + &below.path + taken_out;
     let part = below.part.map(|(func, value)| Part { func, value, path: below.path.clone() });
     let name = match below.part {
