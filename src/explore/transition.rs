@@ -337,15 +337,13 @@ impl Machine<'_> {
                 state.doubts.inexact |= self.is_inexact(state, group);
             }
             Operation::Wait { of: Some(of), .. } => {
-                let known = !state.heap.is_external(of);
-                let mut result = None;
-                if let &Object::Group { context, error, .. } = state.heap.get(of) {
-                    if let Some(context) = context {
-                        self.cancel(state, context, None);
-                    }
-                    result = Some(error).filter(|_| known);
+                if let &Object::Group { context: Some(context), .. } = state.heap.get(of) {
+                    self.cancel(state, context, None);
                 }
-                results.push(result.unwrap_or_else(|| state.unknown(TypeId::ERROR)));
+                results.push(match state.heap.get(of) {
+                    &Object::Group { error, .. } if !state.heap.is_external(of) => error,
+                    _ => state.unknown(TypeId::ERROR),
+                });
             }
             Operation::GroupDone(group, returned) => {
                 if let &Object::Group { wait, context, .. } = state.heap.get(group) {

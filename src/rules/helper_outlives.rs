@@ -10,7 +10,7 @@ mod merged;
 
 use rustc_hash::FxHashSet;
 
-use crate::catalog::{self, Context};
+use crate::catalog;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Basic, Callee, Def, FuncId, LocalId, LocalKind, Type};
@@ -19,7 +19,6 @@ use crate::rules::{Check, FunctionCx, Rule, conditions, held};
 use crate::source::Span;
 use crate::summary::{
     Act, At, BodyFlow, BodyId, ContextRoot, Function, Mode, Place, Read, Root, Source, Wait, What,
-    facts,
 };
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -132,12 +131,9 @@ fn foreign_end(scene: &Scene<'_>, read: &Read<'_>, at: At, received: ExprId) -> 
     if let Some(context) = function.done_of(received) {
         let origin = scene.cx.summaries().context(function, at, context);
         let [ContextRoot::Place(place)] = &origin.roots[..] else { return None };
-        let ends_here = origin.derivations.iter().any(|&call| {
-            let known = facts(scene.cx.catalog(), function.index, function.info.callee(call));
-            let mut known = known.all_in_force::<Context>(scene.cx.versions()).peekable();
-            known.peek().is_none() || known.any(|fact| fact.cancel.is_some() || fact.deadline)
-        });
-        return (!ends_here && is_given(place) && !ends_with_request(place)).then(|| place.clone());
+        let ends_here = origin.derivations.iter().any(|&call| scene.may_end_context(call));
+        let is_other = !ends_here && is_given(place) && !place.is_context_of_request();
+        return is_other.then(|| place.clone());
     }
     let is_signal = function.index.is_signal(function.info.type_of(received));
     let places = function.places(at, received);
@@ -157,11 +153,6 @@ fn is_given(place: &Place) -> bool {
         Root::Receiver => !place.path.is_empty(),
         _ => false,
     }
-}
-
-/// Whether a context is one that a server ends with the request that it belongs to.
-fn ends_with_request(place: &Place) -> bool {
-    place.path.last().is_some_and(|name| name.as_str() == "Context()")
 }
 
 /// The variables that the goroutine uses after the wait, if all of them belong to the body that
@@ -320,7 +311,10 @@ fn is_own_end(
     let origin = scene.cx.summaries().context(function, at, context);
     let places = function.places(at, context);
     // What is deferred comes when the body has been left.
-    let is_deferred = |used: ExprId| matches!(scene.parent(Node::Expr(used)), Some(Node::Expr(call)) if scene.is_deferred(call));
+    let is_deferred = |used: ExprId| match scene.parent(Node::Expr(used)) {
+        Some(Node::Expr(call)) => scene.is_deferred(call),
+        _ => false,
+    };
     origin.is_fresh()
         && things.iter().any(|&thing| {
             let uses = scene.uses(thing);
@@ -566,7 +560,7 @@ fn ends_in_caller(cx: &FunctionCx<'_>, read: &Read<'_>, call: ExprId, given: Exp
     let Some(at) = function.at_call(call) else { return true };
     if function.info.type_of(given).is_context() {
         let origin = cx.summaries().context(function, at, given);
-        let ends_with_request = origin.places().iter().any(ends_with_request);
+        let ends_with_request = origin.places().iter().any(Place::is_context_of_request);
         return ends_with_request || !origin.derivations.is_empty();
     }
     let places = function.places(at, given);

@@ -351,6 +351,18 @@ impl<'a> Scene<'a> {
         (clauses.len() > 1).then_some((select, place as u32))
     }
 
+    /// Whether the function assigns to something, or counts it up or down.
+    pub fn assigns(&self, is_it: impl Fn(ExprId) -> bool) -> bool {
+        self.nodes.iter().any(|&node| {
+            let Node::Stmt(stmt) = node else { return false };
+            match &self.file.stmt(stmt).kind {
+                StmtKind::Assign { left, .. } => left.iter().any(|&target| is_it(target)),
+                StmtKind::IncDec { operand, .. } => is_it(*operand),
+                _ => false,
+            }
+        })
+    }
+
     /// Whether an expression is given to `delete`.
     pub fn is_deleted(&self, expr: ExprId) -> bool {
         self.given_to(expr)
@@ -691,6 +703,13 @@ impl<'a> Scene<'a> {
     pub fn facts_of(&self, name: QualifiedName) -> &'a Facts {
         let receiver = name.receiver.map(|receiver| receiver.as_str());
         self.cx.catalog().facts(name.path.as_str(), receiver, name.name.as_str())
+    }
+
+    /// Whether a call derives a context that ends before its parent may, as far as the catalog tells of it.
+    pub fn may_end_context(&self, call: ExprId) -> bool {
+        let known = facts(self.cx.catalog(), self.cx.index(), self.info.callee(call));
+        let mut known = known.all_in_force::<Context>(self.cx.versions()).peekable();
+        known.peek().is_none() || known.any(|fact| fact.cancel.is_some() || fact.deadline)
     }
 
     /// What a call makes that goes on until it is ended, as far as the catalog tells of the name

@@ -196,6 +196,11 @@ impl<'a> Function<'a> {
         self.addressed.get(local.0 as usize).is_none_or(|&addressed| addressed)
     }
 
+    /// Whether a local variable is given one value, and nobody can change it through its address.
+    pub fn has_one_value(&self, local: LocalId) -> bool {
+        self.only_definition_of(local).is_some() && !self.is_addressed(local)
+    }
+
     /// Whether a step assigns a local variable.
     pub fn defines(&self, at: At, local: LocalId) -> bool {
         self.definitions_of(local).any(|definition| definition.at == Some(at))

@@ -79,6 +79,11 @@ impl Place {
         Place { root, path: FieldPath::default() }
     }
 
+    /// Whether it is the context of a request, which ends with that.
+    pub fn is_context_of_request(&self) -> bool {
+        self.path.last().is_some_and(|name| name.as_str() == "Context()")
+    }
+
     /// A field of it.
     pub fn field(mut self, name: Symbol) -> Place {
         self.path.extend(&[name]);

@@ -1,5 +1,18 @@
-//! The values of rune and string literals (<https://go.dev/ref/spec#Rune_literals>,
-//! <https://go.dev/ref/spec#String_literals>).
+//! The values of integer, rune and string literals (<https://go.dev/ref/spec#Integer_literals>,
+//! <https://go.dev/ref/spec#Rune_literals>, <https://go.dev/ref/spec#String_literals>).
+
+/// The value of an integer literal; `None` of one that is malformed or has more than 127 bits.
+pub fn integer(text: &str) -> Option<i128> {
+    let digits = text.replace('_', "");
+    let parse = |digits: &str, radix| i128::from_str_radix(digits, radix).ok();
+    match digits.get(..2).map(str::to_ascii_lowercase).as_deref() {
+        Some("0x") => parse(&digits[2..], 16),
+        Some("0b") => parse(&digits[2..], 2),
+        Some("0o") => parse(&digits[2..], 8),
+        _ if digits.len() > 1 && digits.starts_with('0') => parse(&digits[1..], 8),
+        _ => parse(&digits, 10),
+    }
+}
 
 /// The value of a rune literal.
 pub fn rune(text: &str) -> Option<u32> {

@@ -4,12 +4,8 @@
 
 use crate::cli::{tells_nothing, tells_of_module};
 
-// Run sends on exactly one of val and err, and Do takes from whichever it is; nothing is ever sent on the
-// other.
-#[test]
-fn one_of_two_answers_is_sent() {
-    tells_nothing(
-        r#"package m
+/// A method that sends its answer on one of two channels.
+const RUN: &str = r#"package m
 
 type res struct {
 	val chan int
@@ -25,7 +21,13 @@ func (r *res) run(f func() (int, error)) {
 	r.val <- v
 }
 
-func Do(f func() (int, error)) (int, error) {
+"#;
+
+// Run sends on exactly one of val and err, and Do takes from whichever it is; nothing is ever sent on the
+// other.
+#[test]
+fn one_of_two_answers_is_sent() {
+    let asks = r#"func Do(f func() (int, error)) (int, error) {
 	r := &res{make(chan int), make(chan error)}
 	go r.run(f)
 	select {
@@ -35,16 +37,13 @@ func Do(f func() (int, error)) (int, error) {
 		return 0, err
 	}
 }
-"#,
-    );
+"#;
+    tells_nothing(&format!("{RUN}{asks}"));
 }
 
-// Work sends on prog only before its one send on fin, so when Run leaves on fin nothing is sent on prog any
-// more.
-#[test]
-fn the_last_word_comes_after_all_else() {
-    tells_nothing(
-        r#"package m
+/// One that receives until it gets the last word of a goroutine, which does this.
+fn run(work: &str) -> String {
+    r#"package m
 
 type p struct {
 	prog chan int
@@ -52,11 +51,7 @@ type p struct {
 }
 
 func (p *p) work(n int) {
-	for i := range n {
-		p.prog <- i
-	}
-	p.fin <- nil
-}
+WORK}
 
 func Run(n int) error {
 	p := &p{make(chan int), make(chan error)}
@@ -69,8 +64,18 @@ func Run(n int) error {
 		}
 	}
 }
-"#,
-    );
+"#
+    .replace("WORK", work)
+}
+
+const SENDS_ALL: &str = "\tfor i := range n {\n\t\tp.prog <- i\n\t}\n";
+const SAYS_SO: &str = "\tp.fin <- nil\n";
+
+// Work sends on prog only before its one send on fin, so when Run leaves on fin nothing is sent on prog any
+// more.
+#[test]
+fn the_last_word_comes_after_all_else() {
+    tells_nothing(&run(&format!("{SENDS_ALL}{SAYS_SO}")));
 }
 
 // End is closed only after wg.Wait, hence after every send on rows was received (rows is unbuffered).
@@ -706,24 +711,7 @@ func One(ctx context.Context, f func(context.Context) (int, error)) (int, error)
 // Three goroutines send on one of two channels each, and who receives leaves with the first error.
 #[test]
 fn the_first_of_several_answers_leaves_the_others() {
-    tells_of_module(
-        r#"package m
-
-type res struct {
-	val chan int
-	err chan error
-}
-
-func (r *res) run(f func() (int, error)) {
-	v, err := f()
-	if err != nil {
-		r.err <- err
-		return
-	}
-	r.val <- v
-}
-
-func Do(fs []func() (int, error)) (n int, err error) {
+    let asks = r#"func Do(fs []func() (int, error)) (n int, err error) {
 	r := &res{make(chan int), make(chan error)}
 	for _, f := range fs {
 		go r.run(f)
@@ -738,7 +726,9 @@ func Do(fs []func() (int, error)) (n int, err error) {
 	}
 	return n, nil
 }
-"#,
+"#;
+    tells_of_module(
+        &format!("{RUN}{asks}"),
         &["m.go:18 send-without-receiver medium", "m.go:18 send-without-receiver medium"],
     );
 }
@@ -746,35 +736,8 @@ func Do(fs []func() (int, error)) (n int, err error) {
 // The word comes first here, and what follows it is not received.
 #[test]
 fn a_word_before_the_last_value() {
-    tells_of_module(
-        r#"package m
-
-type p struct {
-	prog chan int
-	fin  chan error
-}
-
-func (p *p) work(n int) {
-	p.fin <- nil
-	for i := range n {
-		p.prog <- i
-	}
-}
-
-func Run(n int) error {
-	p := &p{make(chan int), make(chan error)}
-	go p.work(n)
-	for {
-		select {
-		case <-p.prog:
-		case err := <-p.fin:
-			return err
-		}
-	}
-}
-"#,
-        &["m.go:11 send-without-receiver medium"],
-    );
+    let source = run(&format!("{SAYS_SO}{SENDS_ALL}"));
+    tells_of_module(&source, &["m.go:11 send-without-receiver medium"]);
 }
 
 // With n == 4 one side sends and the other does not receive.

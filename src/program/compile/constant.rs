@@ -3,7 +3,7 @@
 use crate::program::code::{Constant, Operator, TextId};
 use crate::program::compile::{Compiler, Entity};
 use crate::program::package::Item;
-use crate::syntax::literal::rune;
+use crate::syntax::literal::{integer, rune};
 use crate::syntax::{BinaryOp, DeclId, DeclKind, ExprId, ExprKind, LitKind, Symbol, UnaryOp};
 
 /// Longest definition by other constants that is followed.
@@ -49,7 +49,7 @@ impl Compiler<'_> {
     /// The value of a literal.
     pub(super) fn basic_literal(&mut self, kind: LitKind, text: &str) -> Constant {
         match kind {
-            LitKind::Int => match integer(text) {
+            LitKind::Int => match integer(text).and_then(|value| i64::try_from(value).ok()) {
                 Some(value) => Constant::Int(value),
                 None => Constant::Atom(self.text_id(text)),
             },
@@ -132,19 +132,6 @@ impl Compiler<'_> {
 /// What stands between the quotes of a string literal; `None` of one without an end.
 fn without_quotes(text: &str) -> Option<&str> {
     text.strip_prefix(['"', '`'])?.strip_suffix(['"', '`'])
-}
-
-fn integer(text: &str) -> Option<i64> {
-    let digits = text.replace('_', "");
-    let lower = digits.to_ascii_lowercase();
-    let (radix, digits) = match lower.get(..2) {
-        Some("0x") => (16, &lower[2..]),
-        Some("0b") => (2, &lower[2..]),
-        Some("0o") => (8, &lower[2..]),
-        _ if lower.len() > 1 && lower.starts_with('0') => (8, &lower[1..]),
-        _ => (10, &lower[..]),
-    };
-    i64::from_str_radix(digits, radix).ok()
 }
 
 fn integers(op: Operator, left: i64, right: i64) -> Option<Constant> {

@@ -125,18 +125,11 @@ fn ends_anyway(scene: &Scene<'_>, call: ExprId) -> bool {
     let call = scene.file.unparen(call);
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return true };
     let Some(at) = read.function.at_call(call) else { return true };
-    let index = scene.cx.index();
     scene.args(call).iter().any(|&arg| match scene.info.type_of(arg) {
         ty if ty.is_context() => {
             let origin = scene.cx.summaries().context(&read.function, at, arg);
-            let is_request =
-                |place: &Place| place.path.last().is_some_and(|name| name.as_str() == "Context()");
-            let ends = |&call: &ExprId| {
-                let known = facts(scene.cx.catalog(), index, scene.info.callee(call));
-                let mut known = known.all_in_force::<Context>(scene.cx.versions()).peekable();
-                known.peek().is_none() || known.any(|fact| fact.cancel.is_some() || fact.deadline)
-            };
-            origin.places().iter().any(is_request) || origin.derivations.iter().any(ends)
+            origin.places().iter().any(Place::is_context_of_request)
+                || origin.derivations.iter().any(|&call| scene.may_end_context(call))
         }
         ty => ty.strip_pointer().named().is_some_and(|named| named.is("net/http", "Request")),
     })

@@ -11,36 +11,35 @@ const MAX_NAMES: u32 = 3;
 /// The text by which equal conditions are known, and whether this one says the opposite; `None`
 /// for one that may say something else each time it is asked.
 pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
-    named(function, condition, MAX_NAMES)
+    let (asked, opposite) = stripped(function, condition);
+    let (words, negated) = words(function, asked)?;
+    Some((words, negated != opposite))
 }
 
 /// The variables that a condition asks about; of one that stands for a condition, those of that.
 pub fn variables(function: &Function<'_>, condition: ExprId) -> Vec<LocalId> {
-    let mut at = function.file.unparen(condition);
-    for _ in 0..MAX_NAMES {
-        match (stands_for(function, at), &function.file.expr(at).kind) {
-            (Some(value), _) => at = value,
-            (None, &ExprKind::Unary { op: UnaryOp::Not, operand }) => {
-                at = function.file.unparen(operand);
-            }
-            _ => break,
-        }
-    }
-    locals_in(function, Node::Expr(at))
+    locals_in(function, Node::Expr(stripped(function, condition).0))
 }
 
-fn named(function: &Function<'_>, condition: ExprId, names: u32) -> Option<(String, bool)> {
+/// What a condition asks without the `!` before it and the variables that stand for it, and whether it says the
+/// opposite of that.
+fn stripped(function: &Function<'_>, condition: ExprId) -> (ExprId, bool) {
     let file = function.file;
-    let condition = file.unparen(condition);
-    if let Some(value) = stands_for(function, condition)
-        && let Some(names) = names.checked_sub(1)
-    {
-        return named(function, value, names);
+    let (mut at, mut opposite, mut names) = (file.unparen(condition), false, 0);
+    loop {
+        if let ExprKind::Unary { op: UnaryOp::Not, operand } = file.expr(at).kind {
+            (at, opposite) = (file.unparen(operand), !opposite);
+            continue;
+        }
+        match stands_for(function, at).filter(|_| names < MAX_NAMES) {
+            Some(value) => (at, names) = (value, names + 1),
+            None => return (at, opposite),
+        }
     }
-    if let ExprKind::Unary { op: UnaryOp::Not, operand } = file.expr(condition).kind {
-        let (text, opposite) = named(function, operand, names)?;
-        return Some((text, !opposite));
-    }
+}
+
+fn words(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
+    let file = function.file;
     if !is_pure(function, condition) {
         return None;
     }
@@ -71,9 +70,6 @@ fn stands_for(function: &Function<'_>, condition: ExprId) -> Option<ExprId> {
         ExprKind::Binary { .. } | ExprKind::Unary { op: UnaryOp::Not, .. } | ExprKind::Ident(_)
     );
     let names = locals_in(function, Node::Expr(value));
-    let is_fixed = |&local: &LocalId| {
-        function.only_definition_of(local).is_some() && !function.is_addressed(local)
-    };
     let reads_only_names = function.file.descendants(Node::Expr(value)).all(|node| match node {
         Node::Expr(part) => match function.file.expr(part).kind {
             ExprKind::Selector { .. } | ExprKind::Index { .. } | ExprKind::Star(_) => false,
@@ -84,7 +80,8 @@ fn stands_for(function: &Function<'_>, condition: ExprId) -> Option<ExprId> {
         _ => false,
     });
     let is_it = is_asked && !function.is_addressed(local) && !names.is_empty();
-    (is_it && reads_only_names && names.iter().all(is_fixed)).then_some(value)
+    let is_fixed = names.iter().all(|&local| function.has_one_value(local));
+    (is_it && reads_only_names && is_fixed).then_some(value)
 }
 
 /// The words of a comparison with a constant: an integer is below a bound or equal to a number, a string is empty, a

@@ -461,20 +461,20 @@ fn leads_back(cx: &Cx<'_, '_>, keeper: &Order, part: &Order) -> bool {
     let (inner, outer) = (&part.first.owner, &part.second.owner);
     let back = outer.path.strip_prefix(inner.path.as_str()).and_then(|it| it.strip_prefix('.'));
     let Some(back) = back.filter(|_| inner.receiver && outer.receiver) else { return false };
+    let own = cx.scene(keeper);
     let taken_out = keeper.second.part.as_ref();
-    let within = taken_out.map_or(keeper.func, |part| part.func);
-    let Some(scene) = &Scene::of(cx.package, within) else { return false };
+    let callee = taken_out.and_then(|part| Scene::of(cx.package, part.func));
+    let scene = callee.as_ref().unwrap_or(own);
     let value = taken_out.map_or(keeper.second.base, |part| part.value);
     let kept = scene.info.type_of(value).strip_pointer().named();
     if kept.map(|kept| kept.decl) != cx.scene(part).cx.owner().map(TypeDecl::Global) {
         return false;
     }
-    let read = scene.cx.summaries().read(within);
+    let read = scene.cx.summaries().read(scene.cx.func);
     let owner = read.and_then(|read| cx.parents.of(scene, &read.function, value, back));
     if let Some(taken_out) = taken_out {
-        let keeper_scene = cx.scene(keeper);
-        let keeps = keeper_scene.text(keeper.second.base) + &taken_out.path;
-        return owner.is_some() && keeps == keeper_scene.text(keeper.first.base);
+        let keeps = own.text(keeper.second.base) + &taken_out.path;
+        return owner.is_some() && keeps == own.text(keeper.first.base);
     }
     let is_given = || {
         let Owner { root, path, .. } = &keeper.second.owner;

@@ -5,7 +5,7 @@
 //! what is sent or closed there the one goroutine that does so sends on the other channel no more, or all that
 //! do are done.
 
-use crate::flow::{Exit, Passing, Start, StepId, Walk};
+use crate::flow::StepId;
 use crate::index::LocalId;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
@@ -69,36 +69,16 @@ fn is_over(groups: &Groups<'_>, send: &Op, word: &Op) -> bool {
         return false;
     };
     let request = root_variable(scene, send.channel).flatten();
-    let taken_up: Vec<StepId> = request.map_or_else(Vec::new, |it| definitions(scene, it));
-    is_deferred || !cfg.finds(Start::After(from), (), &mut Again { to, taken_up: &taken_up })
+    let taken_up = request.map_or_else(Vec::new, |it| definitions(scene, word.literal, it));
+    is_deferred || !cfg.reaches_without(from, to, &|step| taken_up.contains(&step))
 }
 
-/// Where a variable is given its values.
-fn definitions(scene: &Scene<'_>, variable: LocalId) -> Vec<StepId> {
+/// Where a body gives a variable its values.
+fn definitions(scene: &Scene<'_>, body: Option<ExprId>, variable: LocalId) -> Vec<StepId> {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return Vec::new() };
+    let Some(body) = read.function.body_of(body) else { return Vec::new() };
     let all = read.function.definitions_of(variable).filter_map(|it| it.at);
-    all.map(|at| at.step).collect()
-}
-
-/// Looks for a way to a step, on which no other request is taken up.
-struct Again<'s> {
-    to: StepId,
-    taken_up: &'s [StepId],
-}
-
-impl Walk for Again<'_> {
-    type State = ();
-
-    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-        if step == self.to {
-            return Passing::Found;
-        }
-        if self.taken_up.contains(&step) { Passing::Drop } else { Passing::On(()) }
-    }
-
-    fn exit(&mut self, (): &(), _: Exit) -> bool {
-        false
-    }
+    all.filter(|at| at.body == body).map(|at| at.step).collect()
 }
 
 /// Whether the word is said behind a wait for a group that a sender leaves when it returns.

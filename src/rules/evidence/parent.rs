@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::index::{Callee, Def, Field, Local, LocalId, LocalKind, Type, TypeDecl};
+use crate::index::{Callee, Def, Field, LocalId, LocalKind, Type, TypeDecl};
 use crate::rules::evidence::runners::is_new;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -176,10 +176,7 @@ fn field_of(scene: &Scene<'_>, used: ExprId) -> Option<(Node, Symbol)> {
 /// The fields of its receiver in which a method puts a parameter: `s.all = append(s.all, part)`,
 /// `s.all[key] = part`, `s.all.PushBack(part)`.
 fn put_into(scene: &Scene<'_>, place: u32) -> FxHashSet<Symbol> {
-    let locals = || scene.info.locals().iter().zip(0..);
-    let is_param = |local: &Local| local.kind == LocalKind::Param(place) && local.owner.is_none();
-    let param = locals().find(|(local, _)| is_param(local));
-    let (Some(receiver), Some((_, param))) = (scene.receiver(), param) else {
+    let (Some(receiver), Some(param)) = (scene.receiver(), scene.info.param(None, place)) else {
         return FxHashSet::default();
     };
     let puts = |node: &Node| {
@@ -187,7 +184,7 @@ fn put_into(scene: &Scene<'_>, place: u32) -> FxHashSet<Symbol> {
             scene.file.stmt(*stmt).kind,
             StmtKind::Assign { .. } | StmtKind::Expr(_)
         ));
-        is_stmt && scene.mentions(*node, LocalId(param))
+        is_stmt && scene.mentions(*node, param)
     };
     let uses = scene.uses(receiver).filter_map(|used| field_of(scene, used));
     uses.filter(|&(node, _)| scene.around(node).any(|around| puts(&around)))

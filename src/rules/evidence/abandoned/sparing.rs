@@ -533,29 +533,19 @@ fn decided(scene: &Scene<'_>, function: &Function<'_>, edge: EdgeKind) -> Vec<As
 fn is_fixed(scene: &Scene<'_>, function: &Function<'_>, condition: ExprId) -> bool {
     let file = function.file;
     let is_set = |name: Symbol| {
-        scene.nodes.iter().any(|&node| {
-            let Node::Stmt(stmt) = node else { return false };
-            let targets = match &file.stmt(stmt).kind {
-                StmtKind::Assign { left, .. } => &left[..],
-                StmtKind::IncDec { operand, .. } => std::slice::from_ref(operand),
-                _ => return false,
-            };
-            targets.iter().any(|&target| match file.expr(file.unparen(target)).kind {
-                ExprKind::Selector { name: set, .. } => set.name == name,
-                ExprKind::Ident(set) => set == name,
-                _ => false,
-            })
+        scene.assigns(|target| match file.expr(file.unparen(target)).kind {
+            ExprKind::Selector { name: set, .. } => set.name == name,
+            ExprKind::Ident(set) => set == name,
+            _ => false,
         })
     };
     file.descendants(Node::Expr(condition)).all(|node| {
         let Node::Expr(part) = node else { return true };
-        match (file.expr(part).kind.clone(), function.info.resolve(part)) {
+        match (&file.expr(part).kind, function.info.resolve(part)) {
             (ExprKind::Index { .. } | ExprKind::Star(_), _) => false,
             (ExprKind::Selector { name, .. }, Def::Field(_)) => !is_set(name.name),
-            (ExprKind::Ident(name), Def::Global(_)) => !is_set(name),
-            (ExprKind::Ident(_), &Def::Local(local)) => {
-                function.definitions_of(local).count() == 1 && !function.is_addressed(local)
-            }
+            (ExprKind::Ident(name), Def::Global(_)) => !is_set(*name),
+            (ExprKind::Ident(_), &Def::Local(local)) => function.has_one_value(local),
             _ => true,
         }
     })

@@ -94,7 +94,7 @@ fn ranged_over(scene: &Scene<'_>, stmt: StmtId) -> Option<ExprId> {
 fn is_changed(group: &Group<'_, '_>, local: LocalId) -> bool {
     let function = &group.read.function;
     let is_plain = matches!(function.info.local(local).kind, LocalKind::Param(_) | LocalKind::Var);
-    !is_plain || function.is_addressed(local) || function.only_definition_of(local).is_none()
+    !is_plain || !function.has_one_value(local)
 }
 
 /// Whether the function sets how many there are of the one against the other.

@@ -122,9 +122,8 @@ impl<'g, 'a> Guards<'g, 'a> {
     fn question(&self, condition: ExprId) -> Option<(Question, bool)> {
         let (scene, function) = (self.scene, self.function);
         let (text, opposite) = key(function, condition)?;
-        let is_fixed = locals_in(function, Node::Expr(condition)).into_iter().all(|local| {
-            function.definitions_of(local).count() == 1 && !function.is_addressed(local)
-        });
+        let locals = locals_in(function, Node::Expr(condition));
+        let is_fixed = locals.into_iter().all(|local| function.has_one_value(local));
         if !is_fixed || self.sets_part(condition) {
             return None;
         }
@@ -148,15 +147,7 @@ impl<'g, 'a> Guards<'g, 'a> {
             match (&scene.file.expr(part).kind, scene.info.resolve(part)) {
                 (ExprKind::Index { .. } | ExprKind::Star(_), _) => true,
                 (ExprKind::Selector { .. }, Def::Field(selection)) => {
-                    let set = |target: &ExprId| scene.field(*target) == selection.location;
-                    scene.nodes.iter().any(|&node| match node {
-                        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
-                            StmtKind::Assign { left, .. } => left.iter().any(set),
-                            StmtKind::IncDec { operand, .. } => set(operand),
-                            _ => false,
-                        },
-                        _ => false,
-                    })
+                    scene.assigns(|target| scene.field(target) == selection.location)
                 }
                 _ => false,
             }

@@ -134,20 +134,12 @@ pub(super) fn asks_room(scene: &Scene<'_>, send: &Op) -> bool {
 
 /// Whether a function writes to one of these fields, or to what one holds.
 fn writes(scene: &Scene<'_>, fields: &FxHashSet<Symbol>) -> bool {
-    let of = |target: ExprId| {
+    scene.assigns(|target| {
         scene.file.descendants(Node::Expr(target)).any(|node| match node {
             Node::Expr(expr) => {
                 scene.selector(expr).is_some_and(|(_, name)| fields.contains(&name.name))
             }
             _ => false,
         })
-    };
-    scene.nodes.iter().any(|&node| match node {
-        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
-            StmtKind::Assign { left, .. } => left.iter().any(|&target| of(target)),
-            StmtKind::IncDec { operand, .. } => of(*operand),
-            _ => false,
-        },
-        _ => false,
     })
 }
