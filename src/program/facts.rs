@@ -115,10 +115,10 @@ fn transfer(program: &Program, op: Op, live: &mut SlotSet) {
 /// Fills in what each function does, itself and through those that it may call.
 fn traits(program: &mut Program) {
     let mut calls: Vec<Vec<FuncId>> = Vec::with_capacity(program.funcs.len());
-    let channels = channel_fields(program);
+    let fields = Fields::of(program);
     let named: Vec<Named> = program.names.iter().map(|name| Named::of(name.as_str())).collect();
     for id in 0..program.funcs.len() {
-        let own = own_traits(program, &program.funcs[id], &channels, &named);
+        let own = own_traits(program, &program.funcs[id], &fields, &named);
         calls.push(callees(program, &program.funcs[id]));
         program.funcs[id].traits = own;
     }
@@ -295,14 +295,31 @@ fn unnamed_callees(program: &Program, func: &Func) -> Vec<FuncId> {
     callees
 }
 
-/// The names of the fields that are channels.
-fn channel_fields(program: &Program) -> FxHashSet<NameId> {
-    let structs = program.types.all().filter_map(|ty| match ty {
-        Type::Struct(fields) => Some(fields),
-        _ => None,
-    });
-    let is_channel = |ty: TypeId| matches!(program.types.underlying(ty), Type::Chan(..));
-    structs.flatten().filter(|field| is_channel(field.ty)).map(|field| field.name).collect()
+/// The names of the fields of some kinds.
+struct Fields {
+    channels: FxHashSet<NameId>,
+    /// Those that are functions, or may be.
+    functions: FxHashSet<NameId>,
+}
+
+impl Fields {
+    fn of(program: &Program) -> Fields {
+        let structs = program.types.all().filter_map(|ty| match ty {
+            Type::Struct(fields) => Some(fields),
+            _ => None,
+        });
+        let fields: Vec<_> = structs.flatten().collect();
+        let names = |is_it: &dyn Fn(&Type) -> bool| {
+            let all = fields.iter().filter(|field| is_it(program.types.underlying(field.ty)));
+            all.map(|field| field.name).collect()
+        };
+        Fields {
+            channels: names(&|ty| matches!(ty, Type::Chan(..))),
+            functions: names(&|ty| {
+                matches!(ty, Type::Func(_) | Type::Unknown | Type::External(..) | Type::Lib(_))
+            }),
+        }
+    }
 }
 
 /// Whether a `range` that begins at `at` receives, as far as what was pushed right before tells.
@@ -348,12 +365,7 @@ impl Named {
     }
 }
 
-fn own_traits(
-    program: &Program,
-    func: &Func,
-    channels: &FxHashSet<NameId>,
-    named: &[Named],
-) -> Traits {
+fn own_traits(program: &Program, func: &Func, fields: &Fields, named: &[Named]) -> Traits {
     let mut traits = Traits::default();
     for (at, op) in func.code.iter().enumerate() {
         match *op {
@@ -376,7 +388,7 @@ fn own_traits(
                 traits.synchronises = true;
                 traits.waits = true;
             }
-            Op::RangeStart(_) if ranges_over_channel(program, func, at, channels) => {
+            Op::RangeStart(_) if ranges_over_channel(program, func, at, &fields.channels) => {
                 traits.synchronises = true;
                 traits.waits = true;
             }
@@ -387,7 +399,10 @@ fn own_traits(
             }
             Op::CallMethod { name, .. } | Op::Member(name) => {
                 let named = named[name.0 as usize];
-                traits.synchronises |= named.synchronises;
+                // A field is called as a value is: it may be what ends a context.
+                let calls_value =
+                    matches!(op, Op::CallMethod { .. }) && fields.functions.contains(&name);
+                traits.synchronises |= named.synchronises || calls_value;
                 traits.waits |= named.waits;
                 traits.root |= named.locks;
                 traits.effects |= matches!(op, Op::CallMethod { .. });

@@ -12,14 +12,14 @@ mod stream;
 
 use crate::catalog::{Context, ContextRole, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::flow::{Cfg, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
+use crate::flow::{Cfg, Edge, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Def, LocalId, LocalKind};
 use crate::rules::endable::{self, may_end};
 use crate::rules::held::runs_process;
 use crate::rules::scene::{is_in_endless_loop, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, conditions, turns};
 use crate::source::Span;
-use crate::summary::{Act, At, ContextRoot, Function, Place, Read, Root, facts};
+use crate::summary::{Act, At, ContextRoot, Function, Place, Read, Root, Source, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtId, StmtKind};
 
 /// What the place of a finding is labelled with where `go vet` says the same of a context (`lostcancel`): a
@@ -326,9 +326,33 @@ impl Walk for Lost<'_, '_> {
         if used { Passing::Drop } else { Passing::On(()) }
     }
 
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        // What it is derived from ends by itself.
+        let has_deadline = edge.kind.condition().is_some_and(|(asked, holds)| {
+            holds && asks_for_deadline(self.function, asked, &self.ended)
+        });
+        (!has_deadline).then_some(())
+    }
+
     fn exit(&mut self, (): &(), exit: Exit) -> bool {
         matches!(exit, Exit::Return(_) | Exit::End)
     }
+}
+
+/// Whether a condition is what `Deadline` of one of these contexts says second: that it has one.
+fn asks_for_deadline(function: &Function<'_>, asked: ExprId, contexts: &[Option<LocalId>]) -> bool {
+    let file = function.file;
+    let Some(asked) = function.variable(file.unparen(asked)) else { return false };
+    let Some(Source::Result(call, 1)) = function.only_definition_of(asked).map(|it| it.source)
+    else {
+        return false;
+    };
+    let ExprKind::Call { callee, .. } = file.expr(file.unparen(call)).kind else { return false };
+    let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
+        return false;
+    };
+    let base = function.variable(file.unparen(base));
+    name.name.as_str() == "Deadline" && base.is_some() && contexts.contains(&base)
 }
 
 /// Whether a path leads to the next turn of the loop that makes the context.

@@ -65,3 +65,4 @@ mod together;
 mod unlocked;
 mod untaken;
 mod wide;
+mod words;

@@ -3354,3 +3354,43 @@ fn a_timer_that_begins_anew_before_it_fires() {
     let once = source("\tend := time.After(time.Minute)\n", ticks);
     check(&[("m.go", &once.replace("case <-time.After(time.Minute)", "case <-end"))], &[]);
 }
+
+#[test]
+fn a_loop_over_a_variable_for_the_channel_of_a_ticker() {
+    let source = |end: &str| {
+        format!(
+            r#"package m
+
+import "time"
+
+type limiter struct {{
+	tokens int
+	ticker *time.Ticker
+}}
+
+func New(every time.Duration) *limiter {{
+	l := &limiter{{ticker: time.NewTicker(every)}}
+	go l.fill()
+	return l
+}}
+
+func (l *limiter) fill() {{
+	ticks := l.ticker.C
+	for range ticks {{
+		l.tokens++
+	}}
+}}
+
+func (l *limiter) Slow() {{
+	{end}
+}}
+"#
+        )
+    };
+    let with = |end: &str, expected: &[&str]| {
+        let module = ("go.mod", "module example.com/m\n\ngo 1.24\n");
+        check(&[module, ("m.go", &source(end))], expected);
+    };
+    with("l.ticker.Stop()", &["m.go:18 range-never-closed medium"]);
+    with("l.ticker.Reset(time.Minute)", &[]);
+}

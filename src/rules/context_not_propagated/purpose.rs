@@ -218,8 +218,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a step comes after a context was found done, or there to be none: on every path, or after
-/// a look at `Done` that goes on to it.
+/// Whether a step comes after a context was found done, was ended, or there was found to be none: on every path, or
+/// after a look at `Done` that goes on to it.
 pub fn after_the_end(function: &Function<'_>, at: At) -> bool {
     let mut below = at;
     loop {
@@ -234,7 +234,7 @@ pub fn after_the_end(function: &Function<'_>, at: At) -> bool {
             };
             is_over && cfg.reaches(step, below.step)
         });
-        if over || decided(function, below) {
+        if over || decided(function, below) || is_ended_before(function, below) {
             return true;
         }
         match function.body(below.body).made {
@@ -347,6 +347,21 @@ pub fn is_watched(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> bool 
             })
         };
         ends && (awaits_end() || runs_after())
+    })
+}
+
+/// Whether a cancel function that the receiver keeps is called on every path to the step: what it ends has ended.
+fn is_ended_before(function: &Function<'_>, at: At) -> bool {
+    let file = function.file;
+    let cfg = &function.body(at.body).cfg;
+    cfg.steps().any(|step| {
+        let Step::Call(call) = cfg.step(step) else { return false };
+        let ExprKind::Call { callee, .. } = file.expr(call).kind else { return false };
+        let is_field = matches!(function.info.resolve(file.unparen(callee)), Def::Field(_));
+        is_field
+            && function.info.type_of(callee).is_named("context", "CancelFunc")
+            && step != at.step
+            && cfg.dominates(step, at.step)
     })
 }
 

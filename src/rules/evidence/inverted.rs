@@ -1,7 +1,7 @@
 //! Two locks that are taken in opposite order.
 //!
 //! Evidence: a function holds one lock on every way to a step that takes another one, itself or in a
-//! method that it calls, and another function does so the other way round. Both were given what they
+//! method that it calls, and another function does so the other way round, or it does further on. Both were given what they
 //! reach the locks through, so that it may be the same two: those of one receiver, or of a part and of
 //! what keeps it. And nothing keeps them apart: no third lock is held by both, or by those who call them, no gate
 //! stands before both (`gates`), and they are not run by one goroutine only, or before others have the object.
@@ -411,8 +411,10 @@ fn may_meet(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> bool {
         held_by_callers(cx, cx.scene(order), MAX_CALLERS, &mut held);
         held
     };
-    let apart =
-        |one: &Order, other: &Order| one.func != other.func && !one.through.contains(&other.func);
+    let apart = |one: &Order, other: &Order| match one.func == other.func {
+        true => one.through.is_empty(),
+        false => !one.through.contains(&other.func),
+    };
     apart(one, other)
         && apart(other, one)
         && waits
@@ -512,10 +514,18 @@ fn held_by_callers(cx: &Cx<'_, '_>, called: &Scene<'_>, depth: u32, held: &mut F
 
 fn tell(cx: &Cx<'_, '_>, one: &Order, other: &Order) -> Finding {
     let (here, there) = (cx.scene(one), cx.scene(other));
-    let message = format!(
-        "`{}` takes `{}` and then `{}`, and `{}` takes them in opposite order: each can hold what the other waits for",
-        here.name.name, one.first.name, one.second.name, there.name.name,
-    );
+    let (name, first, second) = (here.name.name, &one.first.name, &one.second.name);
+    let message = match one.func == other.func {
+        true => format!(
+            "`{name}` takes `{first}` and then `{second}`, and further down it takes them in opposite order: each \
+             of two that run it can hold what the other waits for"
+        ),
+        false => format!(
+            "`{name}` takes `{first}` and then `{second}`, and `{}` takes them in opposite order: each can hold what \
+             the other waits for",
+            there.name.name
+        ),
+    };
     let mut finding = here.cx.finding(one.at.span, "stays here", message);
     finding.confidence = confidence(here);
     let mut label = |location: Location, message: String| {

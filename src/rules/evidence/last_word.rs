@@ -3,14 +3,16 @@
 //!
 //! `q.found <- v` in one branch and `q.missed <- k` in the other, `close(s.end)` behind `s.all.Wait()`: after
 //! what is sent or closed there the one goroutine that does so sends on the other channel no more, or all that
-//! do are done.
+//! do are done. Where several goroutines each say so, who leaves has counted as many words as it has started of
+//! them.
 
 use crate::flow::StepId;
-use crate::index::LocalId;
+use crate::index::{LocalId, Type};
+use crate::rules::conditions::locals_in;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, Node, StmtKind};
+use crate::syntax::{CommClause, ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Whether nothing is sent on a channel any more once the receiver of it, which stands in a `select`, has received
 /// from the channel of another arm.
@@ -30,6 +32,7 @@ pub(super) fn is_last_word(
             sends().all(|send| {
                 is_sent_by_one(groups, group, receive, send) && is_over(groups, send, word)
                     || is_awaited(groups, send, word)
+                    || is_counted(groups, receive, send, word, channel)
             })
         })
 }
@@ -62,7 +65,7 @@ fn is_over(groups: &Groups<'_>, send: &Op, word: &Op) -> bool {
     let is_deferred = matches!(word.node, Node::Expr(call) if scene.is_deferred(call));
     if !send.same_body(word) {
         // What a call runs that gives the word has been run by then.
-        return word.span(scene).contains(send.span(scene));
+        return word.span(scene).contains(send.span(scene)) || is_last_deed(scene, send, word);
     }
     let Some(cfg) = scene.graph(word.literal) else { return false };
     let (Some(from), Some(to)) = (word.step(scene, &cfg), send.step(scene, &cfg)) else {
@@ -73,12 +76,84 @@ fn is_over(groups: &Groups<'_>, send: &Op, word: &Op) -> bool {
     is_deferred || !cfg.reaches_without(from, to, &|step| taken_up.contains(&step))
 }
 
+/// Whether the word is said by a function that the body of the send defers.
+fn is_last_deed(scene: &Scene<'_>, send: &Op, word: &Op) -> bool {
+    let Some(literal) = word.literal else { return false };
+    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return false };
+    scene.is_deferred(call) && scene.literal_around(Node::Expr(call)) == send.literal
+}
+
 /// Where a body gives a variable its values.
 fn definitions(scene: &Scene<'_>, body: Option<ExprId>, variable: LocalId) -> Vec<StepId> {
     let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return Vec::new() };
     let Some(body) = read.function.body_of(body) else { return Vec::new() };
     let all = read.function.definitions_of(variable).filter_map(|it| it.at);
     all.filter(|at| at.body == body).map(|at| at.step).collect()
+}
+
+/// Whether each of several senders says its word when it sends no more, and who receives stays in a loop until it
+/// has counted one of each: the loop in which it starts them has as many turns.
+fn is_counted(groups: &Groups<'_>, receive: &Op, send: &Op, word: &Op, channel: ExprId) -> bool {
+    let receiver = &groups.scenes[receive.scene];
+    let around = |node: Node| receiver.loops_around(node).first().copied();
+    let mut starts = receiver.starts(groups.scenes[send.scene].cx.func);
+    let (Some((start, _)), None) = (starts.next(), starts.next()) else { return false };
+    let (Some(turns), Some(starting)) = (around(receive.node), around(Node::Stmt(start))) else {
+        return false;
+    };
+    word.act == Act::Send
+        && is_over(groups, send, word)
+        && counts_up(receiver, turns, channel)
+        && bounds(receiver, turns).any(|bound| bounds(receiver, starting).any(|it| it == bound))
+}
+
+/// Whether the arm of a `select` that receives from a channel counts up what the loop around asks for.
+fn counts_up(scene: &Scene<'_>, turns: StmtId, channel: ExprId) -> bool {
+    let StmtKind::For { cond: Some(asked), .. } = scene.file.stmt(turns).kind else { return false };
+    let received = scene.span(Node::Expr(channel));
+    let clauses = scene.nodes.iter().filter_map(|&node| match node {
+        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Select(clauses) => Some(clauses),
+            _ => None,
+        },
+        _ => None,
+    });
+    let is_of_arm = |clause: &&CommClause| {
+        clause.comm.is_some_and(|comm| scene.span(Node::Stmt(comm)).contains(received))
+    };
+    let Some(arm) = clauses.flatten().find(is_of_arm) else { return false };
+    scene.nodes.iter().any(|&node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::IncDec { operand, .. } = scene.file.stmt(stmt).kind else { return false };
+        let counted = scene.local(operand);
+        arm.span.contains(scene.span(node))
+            && counted.is_some_and(|counted| scene.mentions(Node::Expr(asked), counted))
+    })
+}
+
+/// What a loop compares its turns with, if that does not change.
+fn bounds<'s>(scene: &'s Scene<'_>, turns: StmtId) -> impl Iterator<Item = String> + 's {
+    let sides = match scene.file.stmt(turns).kind {
+        StmtKind::For { cond: Some(cond), .. } => match scene.file.expr(cond).kind {
+            ExprKind::Binary { left, right, .. } => vec![left, right],
+            _ => Vec::new(),
+        },
+        StmtKind::Range { subject, .. } => vec![subject],
+        _ => Vec::new(),
+    };
+    let read = scene.cx.summaries().read(scene.cx.func);
+    let stays = move |&side: &ExprId| {
+        let Some(read) = &read else { return false };
+        let mut locals = locals_in(&read.function, Node::Expr(side)).into_iter();
+        scene.info.constant(side).is_some()
+            || locals.all(|local| read.function.has_one_value(local))
+    };
+    sides.into_iter().filter(stays).map(move |side| match scene.file.stmt(turns).kind {
+        StmtKind::Range { .. } if !matches!(scene.info.type_of(side), Type::Basic(_)) => {
+            format!("len({})", scene.text(side))
+        }
+        _ => scene.text(side),
+    })
 }
 
 /// Whether the word is said behind a wait for a group that a sender leaves when it returns.

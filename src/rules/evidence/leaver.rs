@@ -10,22 +10,20 @@
 //! that it has left, and they do not look; any room is full where somebody makes more as long as there is
 //! some ([`prefetched`]).
 
+mod arms;
 mod callers;
 
-use std::cell::OnceCell;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, FuncId, LocalKind, Type};
+use crate::flow::{Step, StepId};
+use crate::index::{Callee, FuncId, LocalKind};
 use crate::rules::endable::is_of_endless;
 use crate::rules::evidence::announced;
 use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::closed::may_recover;
 use crate::rules::evidence::gathered;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::last_word::is_last_word;
 use crate::rules::evidence::left_locked::reaches_without;
 use crate::rules::evidence::prefetched;
 use crate::rules::evidence::traffic::after_recover;
@@ -33,7 +31,8 @@ use crate::rules::evidence::{confidence_at, confidence_of_made, first_line};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::Span;
-use crate::syntax::{ChanDir, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol};
+pub(super) use arms::{Arm, has_leaving_arm, is_done, leaving_arm, stays_ready};
 
 /// Reports the sends whose receiver leaves.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
@@ -44,29 +43,6 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
                 None => left.leavers(findings),
             }
         }
-    }
-}
-
-/// An arm on which a receiver returns.
-#[derive(Clone, Copy)]
-pub(super) struct Arm {
-    /// Its communication.
-    pub comm: StmtId,
-    /// What is received.
-    pub channel: ExprId,
-    /// Whether it stays ready once it is.
-    stays: bool,
-}
-
-impl Arm {
-    /// An arm that stays ready once it is.
-    pub(super) fn for_good(comm: StmtId, channel: ExprId) -> Arm {
-        Arm { comm, channel, stays: true }
-    }
-
-    /// Whether it stays ready once it is.
-    pub(super) fn stays(&self) -> bool {
-        self.stays
     }
 }
 
@@ -586,155 +562,6 @@ fn is_called_only_by(groups: &Groups<'_>, receive: &Op, send: &Op) -> bool {
     };
     let calls = recurrence::all_calls(&sender.cx.package, sender.cx.declared());
     calls.is_some_and(|calls| calls.iter().all(is_of_receiver))
-}
-
-/// An arm beside a receive on which the body returns without receiving again; `None` if the
-/// receive stands alone, or does not wait.
-pub(super) fn leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> Option<Arm> {
-    best_arm(groups, group, op, |arm| arm.stays)
-}
-
-/// Whether there is a [`leaving_arm`].
-pub(super) fn has_leaving_arm(groups: &Groups<'_>, group: &Group, op: &Op) -> bool {
-    best_arm(groups, group, op, |_| true).is_some()
-}
-
-/// The first arm on which a body leaves and that stays ready, or else the first; none after one that is
-/// `enough` is looked at.
-fn best_arm(
-    groups: &Groups<'_>,
-    group: &Group,
-    op: &Op,
-    enough: impl Fn(&Arm) -> bool,
-) -> Option<Arm> {
-    let (select, place) = op.select?;
-    let scene = &groups.scenes[op.scene];
-    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
-    if clauses.iter().any(|clause| clause.comm.is_none()) {
-        return None;
-    }
-    let read = scene.cx.summaries().read(scene.cx.func)?;
-    let body = read.function.body_of(op.literal)?;
-    let cfg = &read.function.body(body).cfg;
-    let again: Vec<StepId> = group
-        .ops
-        .iter()
-        .filter(|other| matches!(other.act, Act::Receive | Act::Range) && other.same_body(op))
-        .filter_map(|other| scene.step_of(cfg, other.node))
-        .collect();
-    let mut out = Out::past(scene, cfg, &again);
-    let entered = cfg.step_of_stmt(select).map(|step| cfg.edges_of(cfg.block_of(step)));
-    let begins = entered.into_iter().flatten().filter_map(|edge| match edge.kind {
-        EdgeKind::Arm(of, index) if of == select => Some((index, edge.to)),
-        _ => None,
-    });
-    let begins: FxHashMap<u32, BlockId> = begins.collect();
-    let closes: OnceCell<Vec<Span>> = OnceCell::new();
-    let mut found: Option<Arm> = None;
-    for (index, clause) in clauses.iter().enumerate() {
-        let comm = clause.comm?;
-        let Some(channel) = Step::Comm(comm).received_from(scene.file) else { continue };
-        let mut leaves = || {
-            let begin = begins.get(&(index as u32));
-            begin.is_some_and(|&begin| cfg.finds(Start::Block(begin), (), &mut out))
-        };
-        if index as u32 == place || !leaves() {
-            continue;
-        }
-        let channel = scene.file.unparen(channel);
-        if is_last_word(groups, group, op, channel) {
-            continue;
-        }
-        let announced = || {
-            let closes = closes.get_or_init(|| closes_in_body(scene, op));
-            closes.iter().any(|&close| clause.span.contains(close))
-        };
-        let arm =
-            Arm { comm, channel, stays: stays_ready(groups, op.scene, channel) || announced() };
-        if found.is_none_or(|found| arm.stays && !found.stays) {
-            found = Some(arm);
-        }
-        if found.as_ref().is_some_and(&enough) {
-            break;
-        }
-    }
-    found
-}
-
-/// Looks for a way out of the body past some steps: neither to one of them, nor to a `select` where one
-/// of them waits too.
-struct Out<'o> {
-    again: &'o [StepId],
-    selects: FxHashSet<StmtId>,
-}
-
-impl<'o> Out<'o> {
-    fn past(scene: &Scene<'_>, cfg: &Cfg, again: &'o [StepId]) -> Out<'o> {
-        let comms = again.iter().filter_map(|&step| match cfg.step(step) {
-            Step::Comm(comm) => Some(comm),
-            _ => None,
-        });
-        let selects = comms.filter_map(|comm| match scene.parent(Node::Stmt(comm))? {
-            Node::Stmt(stmt) => {
-                matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_)).then_some(stmt)
-            }
-            _ => None,
-        });
-        Out { again, selects: selects.collect() }
-    }
-}
-
-impl Walk for Out<'_> {
-    type State = ();
-
-    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-        if self.again.contains(&step) { Passing::Drop } else { Passing::On(()) }
-    }
-
-    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
-        let waits = matches!(edge.kind, EdgeKind::Arm(select, _) if self.selects.contains(&select));
-        (!waits).then_some(())
-    }
-
-    fn exit(&mut self, (): &(), exit: Exit) -> bool {
-        matches!(exit, Exit::Return(_) | Exit::End)
-    }
-}
-
-/// Where the body of an operation closes channels: in a clause, that tells others that the receiver has
-/// gone.
-fn closes_in_body(scene: &Scene<'_>, op: &Op) -> Vec<Span> {
-    let closes = scene.nodes.iter().filter(|&&node| match node {
-        Node::Expr(call) => {
-            matches!(scene.info.callee(call), Callee::Builtin(crate::index::Builtin::Close))
-                && scene.literal_around(node) == op.literal
-        }
-        _ => false,
-    });
-    closes.map(|&node| scene.span(node)).collect()
-}
-
-/// Whether a channel that is ready to be received from stays so: it is closed and never sent on,
-/// or what a call or parameter gives to tell of an end.
-pub(super) fn stays_ready(groups: &Groups<'_>, scene: usize, channel: ExprId) -> bool {
-    let at = &groups.scenes[scene];
-    if is_done(at, channel) {
-        return true;
-    }
-    let index = at.cx.index();
-    let ty = index.underlying(at.info.type_of(channel));
-    let signal = matches!(ty, Type::Chan(ChanDir::Recv, _)) && index.is_signal(&ty);
-    if let ExprKind::Call { .. } = at.file.expr(channel).kind {
-        return signal;
-    }
-    let Some(group) = groups.of_expr(scene, channel) else { return false };
-    let any = |act: Act| group.ops.iter().any(|op| op.act == act);
-    !any(Act::Send) && !any(Act::Notify) && (any(Act::Close) || group.open && signal)
-}
-
-/// Whether a channel is what a method `Done` gives, a context's or one like it.
-pub(super) fn is_done(scene: &Scene<'_>, channel: ExprId) -> bool {
-    scene.method_call(channel).is_some_and(|(_, name)| name.name.as_str() == "Done")
 }
 
 /// Whether the package names a function at one place alone.

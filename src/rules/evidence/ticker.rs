@@ -15,6 +15,7 @@ use crate::rules::evidence::traffic::goes_on;
 use crate::rules::evidence::{confidence_at, first_line};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::source::{Location, Span};
+use crate::summary::Source;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the ranges over tickers that are stopped.
@@ -77,8 +78,18 @@ fn ticks(scene: &Scene<'_>, stmt: StmtId, ranges: bool) -> Option<(Ticker, ExprI
         }
         _ => return None,
     };
-    let base = ticker_of(scene.file, &scene.info, channel)?;
+    let base = ticker_of(scene.file, &scene.info, channel)
+        .or_else(|| ticker_of(scene.file, &scene.info, named(scene, channel)?))?;
     Some((ticker(scene, base)?, base))
+}
+
+/// What a variable that is set once is a name for.
+fn named(scene: &Scene<'_>, channel: ExprId) -> Option<ExprId> {
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    match read.function.only_definition_of(scene.local(channel)?)?.source {
+        Source::Expr(value) => Some(value),
+        _ => None,
+    }
 }
 
 fn ticker(scene: &Scene<'_>, base: ExprId) -> Option<Ticker> {

@@ -2,11 +2,12 @@
 //!
 //! A loop starts goroutines that send, and another one receives, with no way out but when its count is up. Where
 //! that count is what a call says, a sum, or something that the first loop does not speak of, the two may well be
-//! the same: the explorer has chosen each for itself.
+//! the same: the explorer has chosen each for itself. So may it be where the second loop ranges over the channel and
+//! breaks by a number, and where the first stands in another function, which the count was not handed to.
 
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Finding, Role};
 use crate::flow::Step;
-use crate::index::{Builtin, Callee, LocalId, Type};
+use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::PackageCx;
 use crate::rules::conditions::locals_in;
 use crate::rules::scene::Scene;
@@ -16,8 +17,124 @@ use crate::syntax::{BinaryOp, BranchKind, ExprId, ExprKind, Node, StmtId, StmtKi
 /// Whether what was found by exploring rests on a loop that receives more or less often than another one starts who
 /// sends, and nothing tells how often that is.
 pub(super) fn is_counted_apart(cx: &PackageCx<'_>, finding: &Finding) -> bool {
-    matches!(finding.rule, "send-without-receiver" | "receive-without-sender")
-        && are_apart(cx, finding).unwrap_or(false)
+    match finding.rule {
+        "send-without-receiver" | "receive-without-sender" => {
+            are_apart(cx, finding).unwrap_or_else(|| is_counted_elsewhere(cx, finding))
+        }
+        "range-never-closed" => breaks_by_number(cx, finding).unwrap_or(false),
+        _ => false,
+    }
+}
+
+/// Whether those who send are started by a loop of another function than the one whose loop receives, and both
+/// count by themselves: neither is given a number.
+fn is_counted_elsewhere(cx: &PackageCx<'_>, finding: &Finding) -> bool {
+    let by_itself = |scene: &Scene<'_>, node: Node| {
+        let turns = scene.loops_around(node).first().copied();
+        let header = turns.and_then(|turns| header(scene, turns));
+        header.is_some_and(|header| !asks_given_number(scene, header))
+    };
+    let made = finding.labels.iter().find(|label| label.role == Role::Made);
+    let Some(made) = made.map(|label| label.location) else { return false };
+    let Some(scene) = Scene::at(cx, made) else { return false };
+    let Some(channel) = scene.nodes.iter().find_map(|&node| {
+        let (targets, values) = scene.assignment(node)?;
+        let of = |value: &ExprId| scene.span(Node::Expr(*value)) == made.span;
+        *targets.get(values.iter().position(of)?)?
+    }) else {
+        return false;
+    };
+    let receives = |node: Node| {
+        let of = scene.transfer(node).filter(|&(_, receives)| receives);
+        of.is_some_and(|(of, _)| scene.local(of) == Some(channel))
+    };
+    if !scene.nodes.iter().any(|&node| receives(node) && by_itself(&scene, node)) {
+        return false;
+    }
+    let is_given = |scene: &Scene<'_>, arg: ExprId, channel| scene.local(arg) == Some(channel);
+    let mut given: Vec<(FuncId, usize)> = Vec::new();
+    let hand_on = |scene: &Scene<'_>, channel: LocalId, node: Node| {
+        let Node::Expr(call) = node else { return None };
+        let Callee::Func(callee) = *scene.info.callee(call) else { return None };
+        let place = scene.args(call).iter().position(|&arg| is_given(scene, arg, channel))?;
+        (callee.package == scene.cx.func.package).then_some((callee, place))
+    };
+    given.extend(scene.nodes.iter().filter_map(|&node| hand_on(&scene, channel, node)));
+    let mut at = 0;
+    while let Some(&(func, place)) = given.get(at) {
+        at += 1;
+        let Some(other) = Scene::of(cx, func) else { continue };
+        let Some(channel) = other.info.param(None, place as u32) else { continue };
+        for &node in other.nodes.iter() {
+            let sends = || {
+                let of = other.transfer(node).filter(|&(_, receives)| !receives);
+                of.is_some_and(|(of, _)| is_given(&other, of, channel))
+            };
+            let handed_on = hand_on(&other, channel, node);
+            if (handed_on.is_some() || sends()) && by_itself(&other, node) {
+                return true;
+            }
+            given.extend(handed_on.filter(|it| !given.contains(it)));
+        }
+    }
+    false
+}
+
+/// Whether what decides on the turns of a loop is a number that the function was given.
+fn asks_given_number(scene: &Scene<'_>, header: ExprId) -> bool {
+    scene.file.descendants(Node::Expr(header)).any(|node| {
+        let Node::Expr(part) = node else { return false };
+        let local = scene.local(part).map(|local| scene.info.local(local));
+        let is_given = local.is_some_and(|local| matches!(local.kind, LocalKind::Param(_)));
+        is_given && matches!(scene.info.type_of(part), Type::Basic(_))
+    })
+}
+
+/// Whether a range over a channel breaks when some number is reached, and nothing tells how many turns the loop has
+/// that starts those who send.
+fn breaks_by_number(cx: &PackageCx<'_>, finding: &Finding) -> Option<bool> {
+    let scene = Scene::at(cx, finding.primary)?;
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let (range, channel) = scene.nodes.iter().find_map(|&node| {
+        let Node::Stmt(stmt) = node else { return None };
+        let StmtKind::Range { subject, .. } = scene.file.stmt(stmt).kind else { return None };
+        let begins = scene.span(node).start == finding.primary.span.start;
+        begins.then(|| Some((stmt, scene.local(subject)?)))?
+    })?;
+    let is_number = |asked: ExprId| match scene.file.expr(scene.file.unparen(asked)).kind {
+        ExprKind::Binary { left, .. } => {
+            matches!(scene.info.type_of(left), Type::Basic(basic) if basic.is_integer())
+        }
+        _ => false,
+    };
+    let breaks = |node: Node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let leaves = match scene.file.stmt(stmt).kind {
+            StmtKind::Return(_) => true,
+            StmtKind::Branch { kind, .. } => kind == BranchKind::Break,
+            _ => false,
+        };
+        let mut asked = scene.around(node).take_while(|&it| it != Node::Stmt(range));
+        leaves
+            && scene.loops_around(node).first() == Some(&range)
+            && asked.any(|it| match it {
+                Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+                    StmtKind::If { cond, .. } => is_number(cond),
+                    _ => false,
+                },
+                _ => false,
+            })
+    };
+    let sends = scene.nodes.iter().filter(|&&node| {
+        scene
+            .transfer(node)
+            .is_some_and(|(of, receives)| !receives && scene.local(of) == Some(channel))
+    });
+    let goes = sends.filter_map(|&node| scene.go_around(scene.literal_around(node)?));
+    let starts = goes.flat_map(|go| scene.loops_around(Node::Stmt(go))).collect();
+    let counted = Counted { scene: &scene, function: &read.function, starts };
+    let unknown = || counted.starts.iter().any(|&it| counted.is_unknown(it));
+    Some(scene.nodes.iter().any(|&node| breaks(node)) && unknown())
 }
 
 /// Whether it does; `None` where the channel is not sent on by goroutines of one loop and received from in another.

@@ -80,18 +80,25 @@ pub(super) fn of_call(
 ) -> Vec<(Lock, Below)> {
     let all = of(cx, callee, MAX_CALLS);
     all.iter()
-        .filter_map(|below| Some((as_lock(scene, read, below, call)?, below.clone())))
+        .filter_map(|below| Some((as_lock(cx, scene, read, below, call)?, below.clone())))
         .collect()
 }
 
 /// A lock as a caller reaches it by a call of the function that takes it.
 pub(super) fn as_lock(
+    cx: &Cx<'_, '_>,
     scene: &Scene<'_>,
     read: &Read<'_>,
     below: &Below,
     call: ExprId,
 ) -> Option<Lock> {
     let given = below.from.given(scene, call)?;
+    let name = || scene.text(given) + &below.suffix;
+    if let Some(keeper) = led_back(cx, scene, read, below, given) {
+        let owner = owner_of(scene, read, keeper)?;
+        let (taken, object, name) = (below.taken, below.object, name());
+        return Some(Lock { taken, object, owner, base: keeper, part: None, name });
+    }
     let owner = owner_of(scene, read, given)?;
     // What is taken out of a variable is none of its fields.
     let taken_out = below.part.map_or("", |_| ELEMENT);
@@ -99,7 +106,7 @@ pub(super) fn as_lock(
     let part = below.part.map(|(func, value)| Part { func, value, path: below.path.clone() });
     let name = match below.part {
         Some(_) => below.suffix.clone(),
-        None => scene.text(given) + &below.suffix,
+        None => name(),
     };
     Some(Lock {
         taken: below.taken,
@@ -109,6 +116,19 @@ pub(super) fn as_lock(
         part,
         name,
     })
+}
+
+/// What a part was taken out of, if the lock is one of that: the part leads back to it. `for _, o := range s.all`,
+/// where the callee locks `o.parent.mu`.
+fn led_back(
+    cx: &Cx<'_, '_>,
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    below: &Below,
+    given: ExprId,
+) -> Option<ExprId> {
+    let back = below.path.strip_prefix('.').filter(|_| below.part.is_none())?;
+    cx.parents.of(scene, &read.function, given, back)
 }
 
 /// The locks that a function takes for its callers, through so many calls at most.

@@ -85,7 +85,7 @@ pub(super) fn held_around(
     for at in runs_of(called, run.place).filter_map(|run| cfg.step_of_expr(run)) {
         for taken in held_at(called, cx.locks, None, &cfg, at) {
             let own = own(called, taken);
-            held.extend(own.and_then(|below| as_lock(scene, read, &below, call)));
+            held.extend(own.and_then(|below| as_lock(cx, scene, read, &below, call)));
         }
     }
     held
