@@ -416,3 +416,79 @@ fn a_statement_that_runs_under_the_context() {
     let told = ["m.go:13 context-not-propagated high", "m.go:18 context-not-propagated high"];
     tells(&[("m.go", &without)], &told);
 }
+
+#[test]
+fn a_context_with_a_parent_that_has_a_deadline() {
+    let source = |asked: &str| {
+        format!(
+            r#"package m
+
+import (
+	"context"
+	"time"
+)
+
+func Sample(ctx context.Context, get func(context.Context) error) error {{
+	sampling, cancel := context.WithCancel(ctx)
+	if deadline, ok := ctx.Deadline(); {asked} {{
+		sampling, cancel = context.WithDeadline(ctx, deadline.Add(-time.Second))
+	}}
+	defer cancel()
+	return get(sampling)
+}}
+"#
+        )
+    };
+    tells(&[BEFORE_1_23, ("m.go", &source("ok"))], &[]);
+    tells(&[BEFORE_1_23, ("m.go", &source("!ok"))], &["m.go:11 cancel-not-called high"]);
+}
+
+#[test]
+fn the_own_context_is_cancelled_before_the_wait() {
+    let source = |before: &str| {
+        format!(
+            r#"package m
+
+import (
+	"context"
+	"net/http"
+)
+
+type agent struct {{
+	ctx    context.Context
+	cancel context.CancelFunc
+	server *http.Server
+}}
+
+func New(ctx context.Context) *agent {{
+	a := &agent{{server: &http.Server{{}}}}
+	a.ctx, a.cancel = context.WithCancel(ctx)
+	return a
+}}
+
+func (a *agent) Run(work <-chan func()) {{
+	for {{
+		select {{
+		case f := <-work:
+			f()
+		case <-a.ctx.Done():
+			return
+		}}
+	}}
+}}
+
+func (a *agent) Close() {{ a.cancel() }}
+
+func (a *agent) Stop() error {{
+	{before}
+	return a.server.Shutdown(context.TODO())
+}}
+"#
+        )
+    };
+    tells(&[BEFORE_1_23, ("m.go", &source("a.cancel()"))], &[]);
+    tells(
+        &[BEFORE_1_23, ("m.go", &source("println(1)"))],
+        &["m.go:35 context-not-propagated medium"],
+    );
+}

@@ -3394,3 +3394,73 @@ func (l *limiter) Slow() {{
     with("l.ticker.Stop()", &["m.go:18 range-never-closed medium"]);
     with("l.ticker.Reset(time.Minute)", &[]);
 }
+
+#[test]
+fn a_lock_of_what_the_elements_lead_back_to() {
+    let source = |of: &str| {
+        format!(
+            r#"package m
+
+import (
+	"log"
+	"sync"
+)
+
+type stream struct {{
+	mu    sync.RWMutex
+	clsMu sync.RWMutex
+	cList []*consumer
+	label string
+}}
+
+type consumer struct {{
+	mu   sync.Mutex
+	mset *stream
+	seq  int
+}}
+
+func (m *stream) purge(seq int) {{
+	m.clsMu.RLock()
+	for _, o := range m.cList {{
+		o.purge(seq)
+	}}
+	m.clsMu.RUnlock()
+}}
+
+func (o *consumer) purge(seq int) {{
+	o.mu.Lock()
+	o.seq = seq
+	mset := o.mset
+	o.mu.Unlock()
+	if err := o.write(); err != nil {{
+		log.Println(mset.name(), err)
+	}}
+}}
+
+func (o *consumer) write() error {{ return nil }}
+
+func (m *stream) name() string {{
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.label
+}}
+
+func (m *stream) add(other *stream) *consumer {{
+	o := &consumer{{mset: {of}}}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clsMu.Lock()
+	m.cList = append(m.cList, o)
+	m.clsMu.Unlock()
+	return o
+}}
+"#
+        )
+    };
+    let with = |of: &str, expected: &[&str]| {
+        let module = ("go.mod", "module example.com/m\n\ngo 1.24\n");
+        check(&[module, ("m.go", &source(of))], expected);
+    };
+    with("m", &["m.go:24 lock-order medium"]);
+    with("other", &[]);
+}
