@@ -20,6 +20,7 @@ mod cleared;
 mod closed;
 mod consumer;
 mod counts_itself;
+mod dead_arm;
 mod departed;
 mod drained;
 mod exhausted;
@@ -38,6 +39,7 @@ mod left_locked;
 mod locks;
 mod miscounted;
 mod never_done;
+mod never_released;
 mod nilled;
 mod one_ended;
 mod outlived;
@@ -177,6 +179,7 @@ pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) 
 /// Receives from channels that nobody sends on or closes.
 pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["make(chan"], |scene| unserved::receives(scene, findings));
+    each_function(package, &["select {"], |scene| dead_arm::check(scene, findings));
     each_function(package, &[".Stop()"], |scene| drained::check(scene, findings));
     each_function(package, &[" = nil"], |scene| exhausted::check(scene, findings));
     ticker::receives(package, findings);
@@ -206,6 +209,7 @@ pub fn lock_order(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 pub fn unlock_missing(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     each_function(package, &["Lock()", "lock()"], |scene| left_locked::check(scene, findings));
     held_on::check(package, findings);
+    never_released::check(package, findings);
 }
 
 /// Condition variables that nobody signals.

@@ -3464,3 +3464,44 @@ func (m *stream) add(other *stream) *consumer {{
     with("m", &["m.go:24 lock-order medium"]);
     with("other", &[]);
 }
+
+#[test]
+fn a_semaphore_that_nobody_releases() {
+    let source = |after: &str| {
+        format!(
+            r#"package m
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+)
+
+type uploader struct {{
+	finding *semaphore.Weighted
+}}
+
+func New() *uploader {{
+	u := &uploader{{}}
+	u.finding = semaphore.NewWeighted(4)
+	return u
+}}
+
+func (u *uploader) Find(ctx context.Context, find func() error) error {{
+	if err := u.finding.Acquire(ctx, 1); err != nil {{
+		return err
+	}}
+	{after}
+	return find()
+}}
+"#
+        )
+    };
+    let with = |after: &str, expected: &[&str]| {
+        let module = ("go.mod", "module example.com/m\n\ngo 1.24\n");
+        check(&[module, ("m.go", &source(after))], expected);
+    };
+    with("println(1)", &["m.go:20 unlock-missing medium"]);
+    with("defer u.finding.Release(1)", &[]);
+    with("defer release(u.finding)", &[]);
+}
