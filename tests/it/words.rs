@@ -273,3 +273,39 @@ fn nobody_ends_the_context() {
         &["m.go:31 receive-without-sender high"],
     );
 }
+
+// loop leaves out what it cannot ask for, and Run counts that, too.
+#[test]
+fn a_function_that_leaves_some_out() {
+    tells_of_module(
+        r#"package m
+
+type measurer struct{}
+
+func (m *measurer) Run(hosts []string, ask func(string) (string, error)) []string {
+	var all []string
+	out := make(chan string)
+	go m.loop(hosts, ask, out)
+	for range hosts {
+		all = append(all, <-out)
+	}
+	return all
+}
+
+func (m *measurer) loop(hosts []string, ask func(string) (string, error), out chan<- string) {
+	for _, host := range hosts {
+		answer, err := ask(host)
+		if err != nil {
+			continue
+		}
+		out <- answer
+	}
+}
+
+func Main(ask func(string) (string, error)) []string {
+	return new(measurer).Run([]string{"a", "b"}, ask)
+}
+"#,
+        &["m.go:10 receive-without-sender medium"],
+    );
+}

@@ -77,7 +77,8 @@ fn is_of_others(scene: &Scene<'_>, channel: ExprId) -> bool {
         let local = scene.info.local(local);
         local.owner.is_none() && matches!(local.kind, LocalKind::Receiver | LocalKind::Param(_))
     };
-    let is_timer = matches!(scene.info.resolve(of), Def::Field(field) if field.name.as_str() == "C");
+    let is_timer =
+        matches!(scene.info.resolve(of), Def::Field(field) if field.name.as_str() == "C");
     !is_timer && root_variable(scene, of).flatten().is_some_and(is_given)
 }
 

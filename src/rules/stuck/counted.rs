@@ -10,7 +10,8 @@ use crate::flow::Step;
 use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::PackageCx;
 use crate::rules::conditions::locals_in;
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, declared_at};
+use crate::source::Span;
 use crate::summary::{Function, Source};
 use crate::syntax::{BinaryOp, BranchKind, ExprId, ExprKind, Node, StmtId, StmtKind};
 
@@ -65,6 +66,10 @@ fn is_counted_elsewhere(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         at += 1;
         let Some(other) = Scene::of(cx, func) else { continue };
         let Some(channel) = other.info.param(None, place as u32) else { continue };
+        // Where something else is decided there, that is what leaves a value out.
+        if decides_more(cx, finding, &other) {
+            return false;
+        }
         for &node in other.nodes.iter() {
             let sends = || {
                 let of = other.transfer(node).filter(|&(_, receives)| !receives);
@@ -78,6 +83,23 @@ fn is_counted_elsewhere(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         }
     }
     false
+}
+
+/// Whether a finding rests on a condition of a function that says more than when one of its loops ends.
+fn decides_more(cx: &PackageCx<'_>, finding: &Finding, of: &Scene<'_>) -> bool {
+    let conditions = finding.labels.iter().filter(|label| label.role == Role::Condition);
+    let own = conditions
+        .map(|label| label.location)
+        .filter(|&place| declared_at(cx, place) == Some(of.cx.func));
+    let headers: Vec<Span> = of
+        .nodes
+        .iter()
+        .filter_map(|&node| match node {
+            Node::Stmt(stmt) => header(of, stmt).map(|header| of.span(Node::Expr(header))),
+            _ => None,
+        })
+        .collect();
+    own.into_iter().any(|place| !headers.iter().any(|header| header.contains(place.span)))
 }
 
 /// Whether what decides on the turns of a loop is a number that the function was given.
