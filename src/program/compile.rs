@@ -24,9 +24,11 @@ use crate::program::code::{
 };
 use crate::program::library;
 use crate::program::package::{Item, Package};
-use crate::program::types::{NamedId, TypeId, Types};
+use crate::program::types::{NamedId, Type, TypeId, Types};
 use crate::source::{FileId, Span};
-use crate::syntax::{self, Body, DeclId, DeclKind, FuncDecl, Param, Signature, StmtId, Symbol};
+use crate::syntax::{
+    self, Body, DeclId, DeclKind, ExprId, FuncDecl, Param, Signature, StmtId, Symbol,
+};
 
 /// Deeper nesting than this makes a function a hole: no hand has written it.
 const MAX_DEPTH: u32 = 200;
@@ -239,7 +241,11 @@ impl<'a> Compiler<'a> {
                 let DeclKind::Var(spec) = &source.file.decl(decl).kind else { continue };
                 let ty = spec.ty.map_or(TypeId::UNKNOWN, |ty| self.type_expr(ty));
                 let first = self.out.globals.len() as u32;
-                for name in &spec.names {
+                let values =
+                    if spec.values.len() == spec.names.len() { &*spec.values } else { &[] };
+                for (at, name) in spec.names.iter().enumerate() {
+                    let value = values.get(at).filter(|_| spec.ty.is_none());
+                    let ty = value.and_then(|&value| self.lib_type_of(value)).unwrap_or(ty);
                     let id = GlobalId(self.out.globals.len() as u32);
                     if !name.name.is_blank() {
                         self.package.items.insert(name.name, Item::Global(id));
@@ -279,6 +285,18 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
+    }
+
+    /// The type of a value that is one of a library that the machine knows, or its address, as the value is
+    /// written: `sync.Mutex{}`, `&sync.Mutex{}`.
+    fn lib_type_of(&mut self, value: ExprId) -> Option<TypeId> {
+        let ty = self.written_type(value)?;
+        let is_lib = |ty: TypeId| matches!(self.out.types.underlying(ty), Type::Lib(_));
+        let known = match *self.out.types.underlying(ty) {
+            Type::Pointer(to) => is_lib(to),
+            _ => is_lib(ty),
+        };
+        known.then_some(ty)
     }
 
     fn initialiser(

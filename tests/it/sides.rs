@@ -3505,3 +3505,41 @@ func (u *uploader) Find(ctx context.Context, find func() error) error {{
     with("defer u.finding.Release(1)", &[]);
     with("defer release(u.finding)", &[]);
 }
+
+#[test]
+fn a_lock_of_the_package_whose_type_is_not_written() {
+    let source = |declared: &str, called: &str| {
+        format!(
+            r#"package m
+
+import "sync"
+
+var mu = {declared}
+
+var other = {declared}
+
+var versions = map[string]string{{}}
+
+func Versions() map[string]string {{
+	{called}.Lock()
+	defer {called}.Unlock()
+	return versions
+}}
+
+func Resolve(name string) string {{
+	mu.Lock()
+	defer mu.Unlock()
+	return Versions()[name]
+}}
+"#
+        )
+    };
+    let with = |declared: &str, called: &str, expected: &[&str]| {
+        let module = ("go.mod", "module example.com/m\n\ngo 1.24\n");
+        check(&[module, ("m.go", &source(declared, called))], expected);
+    };
+    for declared in ["sync.Mutex{}", "&sync.Mutex{}"] {
+        with(declared, "mu", &["m.go:20 double-lock medium"]);
+        with(declared, "other", &[]);
+    }
+}
