@@ -1,10 +1,11 @@
 //! Two locks that are taken in opposite order.
 //!
 //! Evidence: a function holds one lock on every way to a step that takes another one, itself or in a
-//! method that it calls, and another function does so the other way round, or it does further on. Both were given what they
-//! reach the locks through, so that it may be the same two: those of one receiver, or of a part and of
-//! what keeps it. And nothing keeps them apart: no third lock is held by both, or by those who call them, no gate
-//! stands before both (`gates`), and they are not run by one goroutine only, or before others have the object.
+//! method that it calls, and another function does so the other way round, or it does itself further on.
+//! Both were given what they reach the locks through, so that it may be the same two: those of one receiver,
+//! or of a part and of what keeps it. And nothing keeps them apart: no third lock is held by both, or by those
+//! who call them, no gate stands before both (`gates`), and they are not run by one goroutine only, or before
+//! others have the object.
 
 mod below;
 mod callback;
