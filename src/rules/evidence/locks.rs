@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, Func, FuncId, ObjectId, QualifiedName, Type};
+use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type};
 use crate::program::library::{LibType, lib_type};
 use crate::rules::evidence::runners::Runners;
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::Source;
-use crate::syntax::{DeclKind, ExprId, ExprKind, Node, Symbol, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
 /// What stands in the text of a function that has to do with locks or counters.
 const WORDS: [&str; 4] = ["Lock()", "Unlock()", ".Wait()", ".Done()"];
@@ -369,36 +369,7 @@ pub(super) fn object(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
 /// The variable of the package that `x` of `x.Lock()` names, if it is a lock itself and always the same.
 fn global_lock(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
     let Def::Global(global) = *scene.info.resolve(base) else { return None };
-    let ty = scene.info.type_of(base);
-    let is_it = is_lock(ty) || is_lock(ty.strip_pointer()) && leads_to_one(scene, global);
-    is_it.then_some(Object::Global(global))
-}
-
-/// Whether a variable of the package that is a pointer keeps what it is declared with.
-fn leads_to_one(scene: &Scene<'_>, global: ObjectId) -> bool {
-    let index = scene.cx.index();
-    let variable = index.object(global);
-    let package = index.package(global.package);
-    let file = package.tree(variable.file, variable.decl);
-    let DeclKind::Var(declared) = &file.decl(variable.decl).kind else { return false };
-    let Some(&value) = declared.values.get(variable.place as usize) else { return false };
-    let is_new = match file.expr(file.unparen(value)).kind {
-        ExprKind::Unary { op: UnaryOp::Addr, operand } => {
-            matches!(file.expr(file.unparen(operand)).kind, ExprKind::CompositeLit { .. })
-        }
-        _ => false,
-    };
-    let is_set = |func: &Func| {
-        let of_func = || Scene::of(&scene.cx.package, func.id);
-        index.may_name(func.id, variable.name)
-            && of_func().is_none_or(|other| {
-                other.assigns(
-                    |target| matches!(*other.info.resolve(target), Def::Global(it) if it == global),
-                )
-            })
-    };
-    let is_own = global.package == scene.cx.func.package && !variable.name.is_exported();
-    is_new && is_own && !package.funcs.iter().any(is_set)
+    is_lock(scene.info.type_of(base)).then_some(Object::Global(global))
 }
 
 /// Whether a type is a lock of `sync`, or of a library that has the like.
