@@ -341,17 +341,13 @@ impl Walk for Lost<'_, '_> {
 
 /// Whether a condition is what `Deadline` of one of these contexts says second: that it has one.
 fn asks_for_deadline(function: &Function<'_>, asked: ExprId, contexts: &[Option<LocalId>]) -> bool {
-    let file = function.file;
-    let Some(asked) = function.variable(file.unparen(asked)) else { return false };
+    let Some(asked) = function.variable(asked) else { return false };
     let Some(Source::Result(call, 1)) = function.only_definition_of(asked).map(|it| it.source)
     else {
         return false;
     };
-    let ExprKind::Call { callee, .. } = file.expr(file.unparen(call)).kind else { return false };
-    let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-        return false;
-    };
-    let base = function.variable(file.unparen(base));
+    let Some((base, name)) = function.file.method_call(call) else { return false };
+    let base = function.variable(base);
     name.name.as_str() == "Deadline" && base.is_some() && contexts.contains(&base)
 }
 

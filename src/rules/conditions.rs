@@ -15,7 +15,7 @@ use crate::index::{
 use crate::summary::{At, BodyId, Definition, Function, Source};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol, UnaryOp};
 
-pub use key::{key, variables};
+pub use key::{key, reads_only_names, variables};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
 pub type Decided = Vec<(u16, bool)>;
@@ -597,6 +597,15 @@ pub fn asked(file: &File, edge: EdgeKind) -> Option<(ExprId, bool)> {
     match file.expr(condition).kind {
         ExprKind::Unary { op: UnaryOp::Not, operand } => Some((file.unparen(operand), !holds)),
         _ => Some((condition, holds)),
+    }
+}
+
+/// What decides on the turns of a loop: what it ranges over, or its condition.
+pub fn header(file: &File, turns: StmtId) -> Option<ExprId> {
+    match file.stmt(turns).kind {
+        StmtKind::Range { subject, .. } => Some(subject),
+        StmtKind::For { cond, .. } => cond,
+        _ => None,
     }
 }
 

@@ -70,18 +70,28 @@ fn stands_for(function: &Function<'_>, condition: ExprId) -> Option<ExprId> {
         ExprKind::Binary { .. } | ExprKind::Unary { op: UnaryOp::Not, .. } | ExprKind::Ident(_)
     );
     let names = locals_in(function, Node::Expr(value));
-    let reads_only_names = function.file.descendants(Node::Expr(value)).all(|node| match node {
+    let calls = |node: Node| {
+        matches!(node, Node::Expr(part)
+            if matches!(function.file.expr(part).kind, ExprKind::Call { .. }))
+    };
+    let reads_only_names = reads_only_names(function, value)
+        && !function.file.descendants(Node::Expr(value)).any(calls);
+    let is_it = is_asked && !function.is_addressed(local) && !names.is_empty();
+    let is_fixed = names.iter().all(|&local| function.has_one_value(local));
+    (is_it && reads_only_names && is_fixed).then_some(value)
+}
+
+/// Whether an expression reads nothing that somebody else may change but by a call: no field, element or variable of
+/// the package, and nothing that a pointer leads to.
+pub fn reads_only_names(function: &Function<'_>, expr: ExprId) -> bool {
+    function.file.descendants(Node::Expr(expr)).all(|node| match node {
         Node::Expr(part) => match function.file.expr(part).kind {
             ExprKind::Selector { .. } | ExprKind::Index { .. } | ExprKind::Star(_) => false,
-            ExprKind::Call { .. } => false,
             ExprKind::Ident(_) => !matches!(function.info.resolve(part), Def::Global(_)),
             _ => true,
         },
         _ => false,
-    });
-    let is_it = is_asked && !function.is_addressed(local) && !names.is_empty();
-    let is_fixed = names.iter().all(|&local| function.has_one_value(local));
-    (is_it && reads_only_names && is_fixed).then_some(value)
+    })
 }
 
 /// The words of a comparison with a constant: an integer is below a bound or equal to a number, a string is empty, a

@@ -22,7 +22,7 @@ use crate::flow::{
 };
 use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::conditions::{Conditions, Decided, condition, locals_in};
+use crate::rules::conditions::{Conditions, Decided, condition, header, locals_in};
 use crate::rules::evidence::announced;
 use crate::rules::evidence::consumer::turns::{answers_each, is_asked_for, takes_turns};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, is_started};
@@ -140,13 +140,8 @@ fn goes_on_sending(groups: &Groups<'_>, send: &Op) -> bool {
 /// both speak of the same thing, or its function was told how much room to make.
 fn has_room(groups: &Groups<'_>, group: &Group, send: &Op) -> bool {
     let scene = &groups.scenes[send.scene];
-    let heads = scene.loops_around(send.node).into_iter().filter_map(|stmt| {
-        match scene.file.stmt(stmt).kind {
-            StmtKind::Range { subject, .. } => Some(subject),
-            StmtKind::For { cond, .. } => cond,
-            _ => None,
-        }
-    });
+    let loops = scene.loops_around(send.node).into_iter();
+    let heads = loops.filter_map(|turns| header(scene.file, turns));
     let turns: Vec<Symbol> = heads.flat_map(|head| variables(scene, head)).collect();
     let mut makes = group.ops.iter().filter(|op| op.act == Act::Make(None));
     makes.any(|op| {

@@ -11,7 +11,7 @@ use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::traffic::{Made, made_channels};
 use crate::rules::evidence::{confidence_at, ends_process, first_line};
 use crate::rules::scene::Scene;
-use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, Node, StmtId, StmtKind};
 
 /// Reports the arms of the goroutines of a function that nobody makes ready.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
@@ -26,12 +26,13 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
 fn check_channel(scene: &Scene<'_>, made: &Made) -> Option<Finding> {
     let mut arms = Vec::new();
     for used in scene.uses(made.local) {
-        if !is_definition(scene, used) {
-            arms.push(received(scene, used)?);
+        if !scene.is_target(used) {
+            let around = scene.parent(Node::Expr(used))?;
+            arms.push(scene.transfer(around).filter(|&(_, receives)| receives).map(|_| around)?);
         }
     }
     let [arm] = arms[..] else { return None };
-    let (select, _) = scene.select_of(Node::Expr(arm))?;
+    let (select, _) = scene.select_of(arm)?;
     let go = scene.go_around(scene.literal_around(Node::Stmt(select))?)?;
     let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
     let mut others = Vec::new();
@@ -43,26 +44,6 @@ fn check_channel(scene: &Scene<'_>, made: &Made) -> Option<Finding> {
     }
     let outlasts = |&channel: &ExprId| is_of_others(scene, channel);
     others.iter().all(outlasts).then(|| tell(scene, made, arm, go, &others))
-}
-
-/// Whether a use of a variable is where it gets its value.
-fn is_definition(scene: &Scene<'_>, used: ExprId) -> bool {
-    match scene.parent(Node::Expr(used)) {
-        Some(Node::Stmt(stmt)) => match &scene.file.stmt(stmt).kind {
-            StmtKind::Define { left, .. } => left.contains(&used),
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// The receive from a channel.
-fn received(scene: &Scene<'_>, used: ExprId) -> Option<ExprId> {
-    let Some(Node::Expr(around)) = scene.parent(Node::Expr(used)) else { return None };
-    let ExprKind::Unary { op: UnaryOp::Recv, .. } = scene.file.expr(around).kind else {
-        return None;
-    };
-    Some(around)
 }
 
 /// Whether a channel, or the context that it is of, is the receiver's or was given to the function.
@@ -81,7 +62,7 @@ fn is_of_others(scene: &Scene<'_>, channel: ExprId) -> bool {
     !is_timer && root_variable(scene, of).flatten().is_some_and(is_given)
 }
 
-fn tell(scene: &Scene<'_>, made: &Made, arm: ExprId, go: StmtId, others: &[ExprId]) -> Finding {
+fn tell(scene: &Scene<'_>, made: &Made, arm: Node, go: StmtId, others: &[ExprId]) -> Finding {
     let name = scene.info.local(made.local).name;
     let texts: Vec<String> =
         others.iter().map(|&channel| format!("`{}`", scene.text(channel))).collect();
@@ -89,9 +70,9 @@ fn tell(scene: &Scene<'_>, made: &Made, arm: ExprId, go: StmtId, others: &[ExprI
         "nobody closes `{name}` or sends on it, so this goroutine stays until {} ends it",
         texts.join(" or ")
     );
-    let span = first_line(scene, scene.span(Node::Expr(arm)));
+    let span = first_line(scene, scene.span(arm));
     let mut finding = scene.cx.finding(span, "never ready", message);
-    finding.confidence = confidence_at(scene, Node::Expr(arm));
+    finding.confidence = confidence_at(scene, arm);
     let mut label = |node: Node, role: Role, message: &str| {
         let location = scene.cx.location(first_line(scene, scene.span(node)));
         finding.labels.push(Label { location, role, message: message.to_owned() });

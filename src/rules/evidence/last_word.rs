@@ -12,7 +12,7 @@ use crate::rules::conditions::locals_in;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::scene::Scene;
-use crate::syntax::{CommClause, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Whether nothing is sent on a channel any more once the receiver of it, which stands in a `select`, has received
 /// from the channel of another arm.
@@ -110,36 +110,33 @@ fn is_counted(groups: &Groups<'_>, receive: &Op, send: &Op, word: &Op, channel: 
 /// Whether the arm of a `select` that receives from a channel counts up what the loop around asks for.
 fn counts_up(scene: &Scene<'_>, turns: StmtId, channel: ExprId) -> bool {
     let StmtKind::For { cond: Some(asked), .. } = scene.file.stmt(turns).kind else { return false };
-    let received = scene.span(Node::Expr(channel));
-    let clauses = scene.nodes.iter().filter_map(|&node| match node {
-        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
-            StmtKind::Select(clauses) => Some(clauses),
-            _ => None,
-        },
+    let arm = scene.around(Node::Expr(channel)).find_map(|around| match around {
+        Node::Stmt(_) => Some(scene.select_of(around)),
         _ => None,
     });
-    let is_of_arm = |clause: &&CommClause| {
-        clause.comm.is_some_and(|comm| scene.span(Node::Stmt(comm)).contains(received))
-    };
-    let Some(arm) = clauses.flatten().find(is_of_arm) else { return false };
+    let Some((select, place)) = arm.flatten() else { return false };
+    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
+    let arm = clauses[place as usize].span;
     scene.nodes.iter().any(|&node| {
         let Node::Stmt(stmt) = node else { return false };
         let StmtKind::IncDec { operand, .. } = scene.file.stmt(stmt).kind else { return false };
         let counted = scene.local(operand);
-        arm.span.contains(scene.span(node))
+        arm.contains(scene.span(node))
             && counted.is_some_and(|counted| scene.mentions(Node::Expr(asked), counted))
     })
 }
 
 /// What a loop compares its turns with, if that does not change.
 fn bounds<'s>(scene: &'s Scene<'_>, turns: StmtId) -> impl Iterator<Item = String> + 's {
-    let sides = match scene.file.stmt(turns).kind {
+    let (sides, is_length) = match scene.file.stmt(turns).kind {
         StmtKind::For { cond: Some(cond), .. } => match scene.file.expr(cond).kind {
-            ExprKind::Binary { left, right, .. } => vec![left, right],
-            _ => Vec::new(),
+            ExprKind::Binary { left, right, .. } => (vec![left, right], false),
+            _ => (Vec::new(), false),
         },
-        StmtKind::Range { subject, .. } => vec![subject],
-        _ => Vec::new(),
+        StmtKind::Range { subject, .. } => {
+            (vec![subject], !matches!(scene.info.type_of(subject), Type::Basic(_)))
+        }
+        _ => (Vec::new(), false),
     };
     let read = scene.cx.summaries().read(scene.cx.func);
     let stays = move |&side: &ExprId| {
@@ -148,11 +145,9 @@ fn bounds<'s>(scene: &'s Scene<'_>, turns: StmtId) -> impl Iterator<Item = Strin
         scene.info.constant(side).is_some()
             || locals.all(|local| read.function.has_one_value(local))
     };
-    sides.into_iter().filter(stays).map(move |side| match scene.file.stmt(turns).kind {
-        StmtKind::Range { .. } if !matches!(scene.info.type_of(side), Type::Basic(_)) => {
-            format!("len({})", scene.text(side))
-        }
-        _ => scene.text(side),
+    sides.into_iter().filter(stays).map(move |side| match is_length {
+        true => format!("len({})", scene.text(side)),
+        false => scene.text(side),
     })
 }
 

@@ -179,7 +179,7 @@ impl<'g, 'a> Left<'g, 'a> {
     /// A channel whose receiver has gone for good: the first send of each function.
     fn leavers(&self, findings: &mut Vec<Finding>) {
         let leaves_for_good = |&(op, arm): &(&Op, Arm)| {
-            arm.stays
+            arm.stays()
                 || self.is_gone_for_good(op, &arm)
                 || gathered::takes_each_once(self.groups, op, &self.sends)
         };
@@ -401,7 +401,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 "every receive stands in a `select` whose arm `<-{ready}` returns, and then no receiver is left"
             ),
         };
-        finding.help = match arm.stays {
+        finding.help = match arm.stays() {
             true => format!("send in a `select` with `{ready}` or what tells of it"),
             false => format!(
                 "send in a `select` with a channel that `{}` closes when it leaves",

@@ -79,7 +79,7 @@ fn only_added(package: &PackageCx<'_>, field: &Selection, location: Location) ->
     for scene in outside_tests(package, &[field.name.as_str()]).filter_map(Scene::new) {
         for &node in scene.nodes.iter() {
             let Node::Expr(expr) = node else { continue };
-            if is_key(&scene, expr, field) {
+            if scene.is_key(expr, field.name) {
                 return None;
             }
             if may_select(&scene, expr, field) && counted(&scene, expr)? {
@@ -99,15 +99,6 @@ pub(super) fn may_select(scene: &Scene<'_>, expr: ExprId, field: &Selection) -> 
             Def::Unknown => true,
             _ => false,
         }
-}
-
-/// Whether a literal of a struct sets a field of this name.
-fn is_key(scene: &Scene<'_>, expr: ExprId, field: &Selection) -> bool {
-    let ExprKind::CompositeLit { elements, .. } = &scene.file.expr(expr).kind else { return false };
-    elements.iter().any(|element| match element.key.map(|key| &scene.file.expr(key).kind) {
-        Some(ExprKind::Ident(key)) => *key == field.name,
-        _ => false,
-    })
 }
 
 /// Whether a group is counted up where it is named, by a constant, or waited for; `None` if anything else is

@@ -7,14 +7,14 @@
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::Finding;
-use crate::index::{Callee, Selection};
+use crate::index::Selection;
 use crate::rules::PackageCx;
 use crate::rules::evidence::never_done::{field_of, may_select};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::unended::is_in_variables;
 use crate::source::Location;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, Node, StmtKind};
 
 /// Reports where places are taken of the semaphores of the package that never get one back.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -50,14 +50,7 @@ fn is_only_taken_from(package: &PackageCx<'_>, field: &Selection, location: Loca
     }
     let takes_or_makes = |scene: &Scene<'_>, node: Node| {
         let Node::Expr(expr) = node else { return true };
-        let given = match &scene.file.expr(expr).kind {
-            ExprKind::CompositeLit { elements, .. } => elements.iter().find_map(|element| {
-                let key = &scene.file.expr(element.key?).kind;
-                let is_field = matches!(key, ExprKind::Ident(name) if *name == field.name);
-                is_field.then_some(element.value)
-            }),
-            _ => None,
-        };
+        let given = scene.file.field_of(expr, &|name| name == field.name.as_str());
         given.is_none_or(|value| is_new(scene, value))
             && (!may_select(scene, expr, field) || is_taken(scene, expr) || is_made(scene, expr))
     };
@@ -88,11 +81,8 @@ fn is_made(scene: &Scene<'_>, field: ExprId) -> bool {
 
 /// Whether a value is a new semaphore.
 fn is_new(scene: &Scene<'_>, value: ExprId) -> bool {
-    let value = scene.file.unparen(value);
-    matches!(scene.info.callee(value), Callee::External(name)
-        if name.name.as_str() == "NewWeighted" && name.receiver.is_none())
-        || matches!(scene.info.callee(value), Callee::Func(func)
-            if scene.cx.index().func(*func).name.as_str() == "NewWeighted")
+    let called = scene.info.callee(scene.file.unparen(value)).qualified(scene.cx.index());
+    called.is_some_and(|name| name.receiver.is_none() && name.name.as_str() == "NewWeighted")
 }
 
 fn tell(scene: &Scene<'_>, take: Node, semaphore: ExprId) -> Finding {

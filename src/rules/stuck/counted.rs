@@ -9,7 +9,7 @@ use crate::diagnostic::{Finding, Role};
 use crate::flow::Step;
 use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::PackageCx;
-use crate::rules::conditions::locals_in;
+use crate::rules::conditions::{header, locals_in};
 use crate::rules::scene::{Scene, declared_at};
 use crate::source::Span;
 use crate::summary::{Function, Source};
@@ -32,7 +32,7 @@ pub(super) fn is_counted_apart(cx: &PackageCx<'_>, finding: &Finding) -> bool {
 fn is_counted_elsewhere(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     let by_itself = |scene: &Scene<'_>, node: Node| {
         let turns = scene.loops_around(node).first().copied();
-        let header = turns.and_then(|turns| header(scene, turns));
+        let header = turns.and_then(|turns| header(scene.file, turns));
         header.is_some_and(|header| !asks_given_number(scene, header))
     };
     let made = finding.labels.iter().find(|label| label.role == Role::Made);
@@ -53,14 +53,14 @@ fn is_counted_elsewhere(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         return false;
     }
     let is_given = |scene: &Scene<'_>, arg: ExprId, channel| scene.local(arg) == Some(channel);
-    let mut given: Vec<(FuncId, usize)> = Vec::new();
     let hand_on = |scene: &Scene<'_>, channel: LocalId, node: Node| {
         let Node::Expr(call) = node else { return None };
         let Callee::Func(callee) = *scene.info.callee(call) else { return None };
         let place = scene.args(call).iter().position(|&arg| is_given(scene, arg, channel))?;
         (callee.package == scene.cx.func.package).then_some((callee, place))
     };
-    given.extend(scene.nodes.iter().filter_map(|&node| hand_on(&scene, channel, node)));
+    let handed_on = scene.nodes.iter().filter_map(|&node| hand_on(&scene, channel, node));
+    let mut given: Vec<(FuncId, usize)> = handed_on.collect();
     let mut at = 0;
     while let Some(&(func, place)) = given.get(at) {
         at += 1;
@@ -88,18 +88,18 @@ fn is_counted_elsewhere(cx: &PackageCx<'_>, finding: &Finding) -> bool {
 /// Whether a finding rests on a condition of a function that says more than when one of its loops ends.
 fn decides_more(cx: &PackageCx<'_>, finding: &Finding, of: &Scene<'_>) -> bool {
     let conditions = finding.labels.iter().filter(|label| label.role == Role::Condition);
-    let own = conditions
+    let mut own = conditions
         .map(|label| label.location)
         .filter(|&place| declared_at(cx, place) == Some(of.cx.func));
     let headers: Vec<Span> = of
         .nodes
         .iter()
         .filter_map(|&node| match node {
-            Node::Stmt(stmt) => header(of, stmt).map(|header| of.span(Node::Expr(header))),
+            Node::Stmt(stmt) => header(of.file, stmt).map(|header| of.span(Node::Expr(header))),
             _ => None,
         })
         .collect();
-    own.into_iter().any(|place| !headers.iter().any(|header| header.contains(place.span)))
+    own.any(|place| !headers.iter().any(|header| header.contains(place.span)))
 }
 
 /// Whether what decides on the turns of a loop is a number that the function was given.
@@ -230,7 +230,7 @@ impl Counted<'_, '_> {
     /// Whether the function asks whether a loop has as many turns as one that starts: then it may have others.
     fn are_compared(&self, turns: StmtId) -> bool {
         let locals = |turns: StmtId| {
-            let header = header(self.scene, turns);
+            let header = header(self.scene.file, turns);
             header.map_or_else(Vec::new, |header| locals_in(self.function, Node::Expr(header)))
         };
         let counts = locals(turns);
@@ -258,7 +258,7 @@ impl Counted<'_, '_> {
             Node::Expr(part) => is_division(scene, part),
             _ => false,
         };
-        header(scene, turns).is_some_and(|header| {
+        header(scene.file, turns).is_some_and(|header| {
             scene.file.descendants(Node::Expr(header)).any(|node| {
                 let Node::Expr(part) = node else { return false };
                 let only = scene.local(part).and_then(|it| self.function.only_definition_of(it));
@@ -274,7 +274,8 @@ impl Counted<'_, '_> {
     /// Whether nothing tells how many turns a loop has beside those of the loops that start.
     fn is_unknown(&self, turns: StmtId) -> bool {
         let scene = self.scene;
-        header(scene, turns).is_some_and(|count| self.is_unknown_count(count, turns, MAX_VARIABLES))
+        header(scene.file, turns)
+            .is_some_and(|count| self.is_unknown_count(count, turns, MAX_VARIABLES))
     }
 
     fn is_unknown_count(&self, count: ExprId, turns: StmtId, depth: u32) -> bool {
@@ -316,7 +317,8 @@ impl Counted<'_, '_> {
             return true;
         }
         let spoken_of = self.starts.iter().any(|&start| {
-            header(scene, start).is_some_and(|header| scene.mentions(Node::Expr(header), local))
+            header(scene.file, start)
+                .is_some_and(|header| scene.mentions(Node::Expr(header), local))
         });
         if spoken_of && !self.starts.contains(&turns) {
             return false;
@@ -330,15 +332,6 @@ impl Counted<'_, '_> {
             }),
             Source::Given | Source::Result(..) | Source::Element(_) => true,
         })
-    }
-}
-
-/// What decides on the turns of a loop.
-fn header(scene: &Scene<'_>, turns: StmtId) -> Option<ExprId> {
-    match scene.file.stmt(turns).kind {
-        StmtKind::Range { subject, .. } => Some(subject),
-        StmtKind::For { cond, .. } => cond,
-        _ => None,
     }
 }
 

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::{BlockId, Cfg, Edge, EdgeKind, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Builtin, Callee, Def, Type};
-use crate::rules::conditions::{key, variables};
+use crate::index::{Builtin, Callee, Type};
+use crate::rules::conditions::{key, reads_only_names, variables};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::last_word::is_last_word;
 use crate::rules::scene::Scene;
@@ -22,7 +22,7 @@ pub(in crate::rules::evidence) struct Arm {
     /// What is received.
     pub channel: ExprId,
     /// Whether it stays ready once it is.
-    pub(super) stays: bool,
+    stays: bool,
 }
 
 impl Arm {
@@ -79,8 +79,8 @@ fn best_arm(
         .filter(|other| matches!(other.act, Act::Receive | Act::Range) && other.same_body(op))
         .filter_map(|other| scene.step_of(cfg, other.node))
         .collect();
-    let mut out = Out::past(scene, cfg, &again);
-    out.turn = Turn::of(scene, &read.function, op, select);
+    let turn = Turn::of(scene, &read.function, op, select);
+    let mut out = Out::past(scene, cfg, &again, turn);
     let entered = cfg.step_of_stmt(select).map(|step| cfg.edges_of(cfg.block_of(step)));
     let begins = entered.into_iter().flatten().filter_map(|edge| match edge.kind {
         EdgeKind::Arm(of, index) if of == select => Some((index, edge.to)),
@@ -144,15 +144,7 @@ impl Turn {
         let StmtKind::For { cond: Some(condition), .. } = scene.file.stmt(around).kind else {
             return None;
         };
-        key(function, condition)?;
-        let asks_variables = scene.file.descendants(Node::Expr(condition)).all(|node| match node {
-            Node::Expr(part) => match scene.file.expr(part).kind {
-                ExprKind::Selector { .. } | ExprKind::Index { .. } | ExprKind::Star(_) => false,
-                ExprKind::Ident(_) => !matches!(scene.info.resolve(part), Def::Global(_)),
-                _ => true,
-            },
-            _ => false,
-        });
+        key(function, condition).filter(|_| reads_only_names(function, condition))?;
         let own = function.body_of(op.literal)?;
         let (mut changes, mut is_over) = (Vec::new(), false);
         for variable in variables(function, condition) {
@@ -169,7 +161,7 @@ impl Turn {
                 changes.push(at.step);
             }
         }
-        asks_variables.then_some(Turn { condition, changes, is_over })
+        Some(Turn { condition, changes, is_over })
     }
 
     /// Whether an edge ends the loop.
@@ -179,7 +171,7 @@ impl Turn {
 }
 
 impl<'o> Out<'o> {
-    fn past(scene: &Scene<'_>, cfg: &Cfg, again: &'o [StepId]) -> Out<'o> {
+    fn past(scene: &Scene<'_>, cfg: &Cfg, again: &'o [StepId], turn: Option<Turn>) -> Out<'o> {
         let comms = again.iter().filter_map(|&step| match cfg.step(step) {
             Step::Comm(comm) => Some(comm),
             _ => None,
@@ -190,7 +182,7 @@ impl<'o> Out<'o> {
             }
             _ => None,
         });
-        Out { again, selects: selects.collect(), turn: None }
+        Out { again, selects: selects.collect(), turn }
     }
 }
 
