@@ -79,7 +79,10 @@ fn started(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Start
             .then(|| Started { what: format!("the {} that this starts", starter.what), stop });
     }
     let Callee::Func(callee) = *function.info.callee(call) else { return None };
-    let read = cx.summaries().read(callee).filter(|_| in_goroutine)?;
+    if !in_goroutine {
+        return None;
+    }
+    let read = cx.summaries().read(callee)?;
     let stop = (0..).zip(args).find(|&(param, _)| goes_on_until(&read, param))?;
     Some(Started { what: format!("`{}`", function.callee_text(call)), stop: *stop.1 })
 }
