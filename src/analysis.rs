@@ -17,6 +17,7 @@ mod baseline;
 mod chains;
 mod changed;
 mod check;
+mod cutoff;
 mod facts;
 mod fingerprint;
 mod fix;
@@ -26,18 +27,20 @@ mod memory;
 mod merge;
 mod recalled;
 mod report;
+mod rests;
 mod settings;
 mod sieve;
 mod sources;
 mod stored;
 mod suppress;
+mod surfaces;
 mod timings;
 mod trees;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -46,6 +49,7 @@ use crate::catalog::{Catalog, NoVersions, Versions};
 use crate::diagnostic::{Finding, Note, NoteKind};
 use crate::flow::meter;
 use crate::index::Index;
+use crate::index::reads::{self, Reads};
 use crate::project::{Importer, Package, PackageId, Snapshot, SourceFile};
 use crate::rules;
 use crate::rules::memo::Memo;
@@ -54,6 +58,7 @@ use crate::summary::{Former, Summaries};
 use crate::syntax::Symbol;
 
 use check::Answers;
+use cutoff::{Again, State};
 use facts::Facts;
 use fingerprint::declaration as declared;
 use kept::Kept;
@@ -163,6 +168,7 @@ fn run(
     let report = {
         let asked: Vec<rules::Asked> =
             snapshot.packages.iter().map(|_| rules::Asked::default()).collect();
+        let reads: Vec<Mutex<Reads>> = snapshot.packages.iter().map(|_| Mutex::default()).collect();
         let memos: Vec<Memo> = snapshot.packages.iter().map(|_| Memo::default()).collect();
         let counted: Vec<rules::Counted> =
             snapshot.packages.iter().map(|_| rules::Counted::new()).collect();
@@ -184,6 +190,7 @@ fn run(
             summaries: &summaries,
             recalled,
             asked: &asked,
+            reads: &reads,
             memos: &memos,
             counted: &counted,
             explored: &memory.explored,
@@ -225,6 +232,8 @@ struct Run<'a> {
     recalled: Option<&'a Recalled<'a>>,
     /// What the checks of each package have asked for.
     asked: &'a [rules::Asked],
+    /// What the checks of each package have looked at.
+    reads: &'a [Mutex<Reads>],
     /// What the checks of each package have worked out.
     memos: &'a [Memo],
     /// Where what the checks of each package find counts.
@@ -237,22 +246,24 @@ impl Run<'_> {
     /// All phases.
     fn run(&self, keeping: Option<&Keeping<'_>>) -> Report {
         let timings = self.progress.timings();
-        let kept = keeping.map(|keeping| {
+        let mut kept = keeping.map(|keeping| {
             Timings::phase(timings, "look up", || Kept::find(keeping, self, self.summaries.order()))
         });
         let mut answers = kept.as_ref().map(|kept| kept.answers(self)).unwrap_or_default();
-        let wanted =
-            |package: &&Package| !package.report.is_empty() && !answers.contains_key(&package.id);
-        let wanted: Vec<&Package> = self.snapshot.packages.iter().filter(wanted).collect();
-        let files: BTreeSet<FileId> =
-            wanted.iter().flat_map(|package| package.files.iter().copied()).collect();
-        let files: Vec<FileId> = files.into_iter().collect();
-        self.progress.total.store(files.len() + wanted.len(), Ordering::Relaxed);
-        Timings::phase(timings, "parse", || {
-            self.forest.grow(&files, self.progress);
-            self.read_ahead(&wanted);
-        });
-        let wanted: BTreeSet<PackageId> = wanted.into_iter().map(|package| package.id).collect();
+        let missing = self.asked().map(|package| package.id);
+        let mut wanted: BTreeSet<PackageId> =
+            missing.filter(|package| !answers.contains_key(package)).collect();
+        let open = kept.as_mut().map(|kept| kept.may_hold(self, &wanted)).unwrap_or_default();
+        let certain: Vec<PackageId> = wanted.difference(&open).copied().collect();
+        Timings::phase(timings, "parse", || self.grow(&certain));
+        if let Some(kept) = kept.as_mut().filter(|_| !wanted.is_empty()) {
+            Timings::phase(timings, "settle", || {
+                let held = self.settle(kept, open);
+                wanted.retain(|package| !held.contains_key(package));
+                answers.extend(held);
+            });
+        }
+        self.read_ahead(&wanted);
         // One after the other, so that what is known of a package from the inside is needed no more
         // once it was checked.
         let check = |&package: &PackageId| {
@@ -280,6 +291,52 @@ impl Run<'_> {
         Report { worked_out, ..report }
     }
 
+    /// Parses the files of packages that are checked.
+    fn grow(&self, packages: &[PackageId]) {
+        let packages = packages.iter().map(|&package| self.snapshot.package(package));
+        let files: BTreeSet<FileId> =
+            packages.clone().flat_map(|package| package.files.iter().copied()).collect();
+        let files: Vec<FileId> = files.into_iter().collect();
+        self.progress.total.fetch_add(files.len() + packages.len(), Ordering::Relaxed);
+        self.forest.grow(&files, self.progress);
+    }
+
+    /// The answers of those of the `open` packages that rest on nothing that has changed; the others are
+    /// to be checked. Of each that is known when those are looked at that import it.
+    fn settle(
+        &self,
+        kept: &mut Kept<'_>,
+        open: BTreeSet<PackageId>,
+    ) -> BTreeMap<PackageId, Answers> {
+        let mut held = BTreeMap::new();
+        let mut state = State::new(open);
+        let mut later = Vec::new();
+        for &package in self.summaries.order() {
+            if state.open.contains(&package) {
+                match kept.again(self, package, &state) {
+                    Again::Holds(answers) => drop(held.insert(package, answers)),
+                    Again::Changed => self.grow(&[package]),
+                    Again::Open => {
+                        self.grow(&[package]);
+                        later.push(package);
+                    }
+                }
+            }
+            state.settle(self, package);
+        }
+        for package in later {
+            if let Again::Holds(answers) = kept.again(self, package, &state) {
+                held.insert(package, answers);
+            }
+        }
+        held
+    }
+
+    /// What the checks of a package have looked at.
+    fn looked_at(&self, package: PackageId) -> Reads {
+        self.reads[package.0 as usize].lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Finds out what all functions do that packages may import which something is reported of.
     fn summarize_all(&self) {
         let importable = self.asked().filter(|package| package.is_importable());
@@ -290,6 +347,14 @@ impl Run<'_> {
                 let _ = guard::run(|| self.summaries.known_below(func.id));
             }
         });
+    }
+
+    /// A part of the check of a package, and notes what it looks at.
+    fn noted<T>(&self, package: PackageId, work: impl FnOnce() -> T) -> T {
+        let (result, reads) = reads::noting(work);
+        let known = &self.reads[package.0 as usize];
+        known.lock().unwrap_or_else(PoisonError::into_inner).add(reads);
+        result
     }
 
     fn timed<T>(&self, rule: &'static str, work: impl FnOnce() -> T) -> T {
@@ -307,8 +372,9 @@ impl Run<'_> {
     }
 
     /// Reads the declarations of what these packages import, without the generated files' imports.
-    fn read_ahead(&self, packages: &[&Package]) {
-        let imports = packages.iter().flat_map(|package| {
+    fn read_ahead(&self, packages: &BTreeSet<PackageId>) {
+        let packages = packages.iter().map(|&package| self.snapshot.package(package));
+        let imports = packages.flat_map(|package| {
             let files = package.files.iter().filter(|&&id| !self.facts.of(id).generated);
             let imports =
                 files.flat_map(|&FileId(file)| &self.snapshot.files[file as usize].imports);

@@ -19,6 +19,7 @@ mod lately;
 mod lookup;
 mod package;
 mod query;
+pub mod reads;
 mod store;
 mod subst;
 mod types;
@@ -30,7 +31,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rustc_hash::{FxHashSet, FxHasher};
 
 use crate::catalog::Catalog;
-use crate::project::{Importer, PackageId, Snapshot, Tests};
+use crate::project::{Importer, PackageId, Snapshot, SourceFile, Tests};
 use crate::source::{FileId, SourceText, Span};
 use crate::syntax::{File, LazyFile, Symbol};
 
@@ -147,7 +148,7 @@ impl Trees for Vec<Arc<File>> {
 struct PackageSource {
     path: Symbol,
     name: Symbol,
-    files: Vec<(FileId, Tree)>,
+    files: Vec<(Arc<SourceFile>, Tree)>,
     importer: Importer,
     under_test: Option<PackageId>,
     of_run: bool,
@@ -212,7 +213,8 @@ impl<'s> Index<'s> {
 
     fn of_run(&self, id: PackageId) -> Package {
         let package = self.snapshot.package(id);
-        let of_file = |&id: &FileId| (id, self.trees.tree(id));
+        let of_file =
+            |&id: &FileId| (Arc::clone(&self.snapshot.files[id.0 as usize]), self.trees.tree(id));
         let source = PackageSource {
             path: package.import_path,
             name: package.name,

@@ -50,7 +50,8 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Versions};
 use crate::flow::{CallEnd, meter};
-use crate::index::{FuncId, Index, Lately};
+use crate::index::reads::{self, Reads};
+use crate::index::{Func, FuncId, Index, Lately};
 use crate::project::PackageId;
 use crate::syntax::ExprId;
 use effects::Surroundings;
@@ -101,11 +102,18 @@ pub struct Summaries<'a> {
     former: Option<&'a dyn Former>,
 }
 
+/// What is known of functions.
+pub type KnownOf<'b> = &'b dyn Fn(FuncId) -> Option<Known>;
+
 /// What somebody has found out of functions before, so that they need not be read for it again.
 pub trait Former: Sync {
     /// What is known of a function of the run; of functions that call each other it is known of all or
-    /// of none. `None` where it must be read.
-    fn known(&self, func: FuncId) -> Option<Known>;
+    /// of none. `None` where it must be read. `below` tells what is known of those that its package calls in
+    /// others.
+    fn known(&self, func: FuncId, below: KnownOf<'_>) -> Option<Known>;
+
+    /// What that rests on, as far as it was asked for: see [`Summaries::rests_on`].
+    fn rests_on(&self, package: PackageId) -> Reads;
 }
 
 /// So many functions of forgotten packages are kept, and as many of those before them.
@@ -120,6 +128,8 @@ struct OfPackage<'a> {
     summaries: RwLock<FxHashMap<u32, Known>>,
     /// What was read; `None` once the package is forgotten.
     reads: RwLock<Option<FxHashMap<u32, Arc<Read<'a>>>>>,
+    /// What was looked at to read its functions, by function.
+    rests_on: Mutex<FxHashMap<u32, Reads>>,
 }
 
 /// What is known of a function that has been read.
@@ -159,6 +169,7 @@ impl<'a> Summaries<'a> {
             reading: Mutex::default(),
             summaries: RwLock::default(),
             reads: RwLock::new(Some(FxHashMap::default())),
+            rests_on: Mutex::default(),
         };
         let order = Order::new(index, versions.len());
         let packages = versions.into_iter().map(package).collect();
@@ -202,6 +213,9 @@ impl<'a> Summaries<'a> {
 
     /// A function from the inside; `None` if its body is not there to be read.
     pub fn read(&self, func: FuncId) -> Option<Arc<Read<'a>>> {
+        let Func { file, decl, .. } = *self.index.func(func);
+        reads::body(file, self.index.package(func.package).span_of(file, decl).start);
+        reads::read(func);
         let known = self.known_below(func)?;
         known.summary.as_ref()?;
         let package = self.package(func.package)?;
@@ -213,7 +227,7 @@ impl<'a> Summaries<'a> {
         if let Some(again) = locked(&self.again).get(func) {
             return Some(again);
         }
-        let read = meter::apart(|| components::read_again(self, func, &known))?;
+        let read = meter::apart(|| reads::noting(|| components::read_again(self, func, &known)).0)?;
         match &mut *writing(&package.reads) {
             Some(reads) => drop(reads.insert(func.index, Arc::clone(&read))),
             None => drop(locked(&self.again).insert(func, Arc::clone(&read))),
@@ -260,8 +274,9 @@ impl<'a> Summaries<'a> {
     /// What is known of a function, after it has been read if it was not yet; `None` for one that is none
     /// of the run.
     pub fn known_below(&self, func: FuncId) -> Option<Known> {
+        reads::called(func);
         self.known(func).or_else(|| {
-            meter::apart(|| components::read_below(self, func));
+            meter::apart(|| reads::noting(|| components::read_below(self, func)));
             self.known(func)
         })
     }
@@ -270,7 +285,9 @@ impl<'a> Summaries<'a> {
         let package = self.package(func.package)?;
         let known = reading(&package.summaries).get(&func.index).cloned();
         known.or_else(|| {
-            let known = self.former?.known(func)?;
+            let before = |other: &FuncId| self.order.allows(func.package, other.package);
+            let below = |other| self.known_below(Some(other).filter(before)?);
+            let known = reads::noting(|| self.former?.known(func, &below)).0?;
             writing(&package.summaries).insert(func.index, known.clone());
             Some(known)
         })
@@ -278,7 +295,37 @@ impl<'a> Summaries<'a> {
 
     /// What is known of a function that `caller` calls, after all that comes before has been read.
     fn known_to(&self, caller: FuncId, callee: FuncId) -> Option<Known> {
-        self.order.allows(caller.package, callee.package).then(|| self.known(callee))?
+        if !self.order.allows(caller.package, callee.package) {
+            return None;
+        }
+        reads::called(callee);
+        self.known(callee)
+    }
+
+    /// What was looked at of other packages to find out what functions of a package do, in this run or
+    /// before.
+    pub fn rests_on(&self, package: PackageId) -> Reads {
+        let Some(of_package) = self.package(package) else { return Reads::default() };
+        let mut reads = Reads::default();
+        locked(&of_package.rests_on).values().for_each(|other| reads.add(other.clone()));
+        if let Some(former) = self.former {
+            reads.add(former.rests_on(package));
+        }
+        reads
+    }
+
+    /// What was looked at to read a function in this run.
+    pub fn rests_of(&self, func: FuncId) -> Reads {
+        let package = self.package(func.package);
+        let reads = package.and_then(|known| locked(&known.rests_on).get(&func.index).cloned());
+        reads.unwrap_or_default()
+    }
+
+    /// Reads a function of a package of the run.
+    fn noted<T>(&self, package: &OfPackage<'_>, func: FuncId, read: impl FnOnce() -> T) -> T {
+        let (read, reads) = reads::noting(read);
+        locked(&package.rests_on).entry(func.index).or_default().add(reads);
+        read
     }
 
     /// The right to read functions of a package; `None` for a dependency.

@@ -21,6 +21,7 @@ mod mask;
 pub mod outline;
 mod parse;
 mod print;
+mod surface;
 mod walk;
 
 pub use ast::*;
@@ -30,4 +31,5 @@ pub use lower::MAX_DEPTH;
 pub use outline::{Features, Outline, OutlineDecl, OutlineKind, outline};
 pub use parse::{Former, may_be_generated, parse, parse_edited};
 pub use print::print;
+pub use surface::{Functions, functions, surface};
 pub use walk::{Descendants, Node, Parents};

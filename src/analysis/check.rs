@@ -10,7 +10,7 @@ use super::suppress::Directives;
 use super::{Run, Timings, declared, guard, guarded, internal_error, versions};
 use crate::diagnostic::{Confidence, Finding, Label, Note, NoteKind, Role};
 use crate::index::FuncId;
-use crate::project::Package;
+use crate::project::{Package, PackageId};
 use crate::rules::mend;
 use crate::rules::scene::supports_tests;
 use crate::rules::stuck::{self, Explorer};
@@ -105,7 +105,7 @@ impl Run<'_> {
             selected().find(|(check, _)| is_wanted(check)).map(|(_, cx)| cx)
         };
         let evidence = with(|check| matches!(check, Check::Exploration(Some(_))))
-            .and_then(|cx| guard::run(|| cx.read_first()).ok());
+            .and_then(|cx| self.noted(id, || guard::run(|| cx.read_first())).ok());
         evidence.unwrap_or_default().into_par_iter().for_each(|func| {
             // A panic is told where a check meets it.
             let _ = guard::run(|| {
@@ -117,8 +117,8 @@ impl Run<'_> {
                 return None;
             };
             let place = || self.display(package.report[0]);
-            let id = cx.page.id;
-            Some(self.guarded(id, place, |findings| check(&cx, findings)))
+            let rule = cx.page.id;
+            Some(self.noted(id, || self.guarded(rule, place, |findings| check(&cx, findings))))
         };
         let of_function = |func: FuncId| {
             let unwanted = self.progress.is_unwanted();
@@ -126,8 +126,8 @@ impl Run<'_> {
                 let Check::Function(check) = check else { return None };
                 let cx = FunctionCx { package, func };
                 let place = || self.display(cx.declared().file);
-                let id = package.page.id;
-                Some(self.guarded(id, place, |findings| check(&cx, findings)))
+                let rule = package.page.id;
+                Some(self.noted(id, || self.guarded(rule, place, |findings| check(&cx, findings))))
             })
         };
         let answer = || {
@@ -153,7 +153,7 @@ impl Run<'_> {
                     for mut finding in answered {
                         // Asked of the whole run, where what was explored may come from the cache.
                         let is_doubtful =
-                            |cx| guard::run(|| stuck::is_doubtful(cx, &finding)).unwrap_or(false);
+                            |cx| self.asked_of(id, || stuck::is_doubtful(cx, &finding));
                         if everywhere && exploring.as_ref().is_some_and(is_doubtful) {
                             finding.confidence = Confidence::Low;
                         }
@@ -191,12 +191,11 @@ impl Run<'_> {
             }
         }
         let any = with(|_| true).filter(|_| !found.is_empty());
-        let supports_tests = |cx| guard::run(|| supports_tests(cx)).unwrap_or(false);
+        let supports_tests = |cx| self.asked_of(id, || supports_tests(cx));
         let of_tests = any.as_ref().is_some_and(supports_tests);
         let mut fixes: BTreeMap<FileId, usize> = BTreeMap::new();
         for (everywhere, mut finding) in found {
-            let is_idle =
-                |cx| guard::run(|| untaken::is_idle(cx, &finding, everywhere)).unwrap_or(false);
+            let is_idle = |cx| self.asked_of(id, || untaken::is_idle(cx, &finding, everywhere));
             if of_tests || finding.confidence > Confidence::Low && any.as_ref().is_some_and(is_idle)
             {
                 finding.confidence = Confidence::Low;
@@ -211,6 +210,11 @@ impl Run<'_> {
         all.asked = asked.names();
         all.notes.extend(asked.cut().into_iter().map(|function| self.cut(function)));
         all
+    }
+
+    /// The answer to a question that a package asks of all that was found, where it does not fail.
+    fn asked_of(&self, package: PackageId, question: impl FnOnce() -> bool) -> bool {
+        self.noted(package, || guard::run(question)).unwrap_or(false)
     }
 
     /// What the check of a rule answers.
@@ -322,8 +326,13 @@ impl Run<'_> {
         reported: &BTreeSet<FileId>,
         doubtful: bool,
     ) -> Vec<Answer> {
-        let files: Vec<(FileId, &File)> =
-            self.index.package(package.id).files.iter().map(|(id, file)| (*id, &**file)).collect();
+        let files: Vec<(FileId, &File)> = self
+            .index
+            .package(package.id)
+            .files()
+            .iter()
+            .map(|(id, file)| (*id, &**file))
+            .collect();
         if !Explorer::may_have_roots(&files, &|file| reported.contains(&file)) {
             return Vec::new();
         }

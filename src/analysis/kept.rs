@@ -1,10 +1,12 @@
 //! Answers that former runs have kept, and those that this run keeps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
 use super::check::Answers;
+use super::cutoff::{self, Again, Cutoff, State};
 use super::facts::FileFacts;
 use super::sources::Sources;
 use super::stored::{self, Stored};
@@ -42,6 +44,16 @@ pub struct Kept<'a> {
     /// What of that holds now.
     found: BTreeMap<PackageId, Vec<u8>>,
     words: Words,
+    /// Where nothing of that holds.
+    cut: OnceLock<Cut<'a>>,
+}
+
+/// What is kept of packages whose imports have changed.
+struct Cut<'a> {
+    cutoff: Cutoff<'a>,
+    /// As those of [`Kept`].
+    keys: BTreeMap<PackageId, Key>,
+    entries: BTreeMap<PackageId, Vec<u8>>,
 }
 
 /// The length of the key that stands before what is kept: of what was looked for by name.
@@ -56,14 +68,9 @@ impl<'a> Kept<'a> {
     pub fn find(keeping: &'a Keeping<'a>, run: &Run<'_>, order: &'a [PackageId]) -> Kept<'a> {
         let sources = Sources::of(run, keeping.base, keeping.cache);
         let asked: Vec<&Package> = run.asked().collect();
-        let places =
-            asked.par_iter().filter_map(|package| Some((package.id, key(run, package, &sources)?)));
-        let keys: BTreeMap<PackageId, Key> = places.collect::<Vec<_>>().into_iter().collect();
-        let loaded = keys
-            .par_iter()
-            .filter_map(|(&package, &key)| Some((package, keeping.cache.load(key)?)));
-        let entries: BTreeMap<PackageId, Vec<u8>> =
-            loaded.collect::<Vec<_>>().into_iter().collect();
+        let source = |package: &Package| sources.packages[package.id.0 as usize];
+        let keys = places(run, asked.iter().copied(), "answers", source);
+        let entries = load(keeping.cache, &keys);
         let names = entries.values().flat_map(|entry| answers_in(entry));
         let names = names.filter_map(|bytes| stored::names(bytes.get(KEY..)?));
         let texts = texts(run.snapshot, keeping, &sources);
@@ -87,10 +94,74 @@ impl<'a> Kept<'a> {
             Some((package, found.to_vec()))
         };
         let found = entries.iter().filter_map(of_entry).collect();
-        if let Some(recalled) = run.recalled {
-            recalled.rest_on(sources.packages.clone());
+        Kept { keeping, order, sources, keys, entries, found, words, cut: OnceLock::new() }
+    }
+
+    /// The packages among those `wanted` that may be found to rest on nothing that has changed, once it is
+    /// known what those do that they import.
+    pub fn may_hold(&mut self, run: &Run<'_>, wanted: &BTreeSet<PackageId>) -> BTreeSet<PackageId> {
+        if wanted.is_empty() {
+            return BTreeSet::new();
         }
-        Kept { keeping, order, sources, keys, entries, found, words }
+        let texts = texts(run.snapshot, self.keeping, &self.sources);
+        let mut words = std::mem::take(&mut self.words);
+        let entries = &self.cut(run).entries;
+        let mut open = BTreeSet::new();
+        if !self.keeping.verify {
+            open.extend(entries.keys().filter(|package| wanted.contains(package)));
+            words.find(texts, open.iter().flat_map(|package| names_in(&entries[package])));
+        }
+        self.words = words;
+        open
+    }
+
+    fn cut(&self, run: &Run<'_>) -> &Cut<'a> {
+        self.cut.get_or_init(|| {
+            let surfaces = Arc::new(self.sources.surfaces(run.snapshot));
+            if let Some(recalled) = run.recalled {
+                recalled.rest_on(Arc::clone(&surfaces));
+            }
+            let cutoff = Cutoff::new(surfaces, self.order);
+            let missing = |package: &&Package| !self.found.contains_key(&package.id);
+            let source = |package: &Package| cutoff.source(package.id);
+            let asked = run.asked().filter(|package| self.keeping.verify || missing(package));
+            let keys = places(run, asked, "answers by surfaces", source);
+            let entries = load(self.keeping.cache, &keys);
+            Cut { cutoff, keys, entries }
+        })
+    }
+
+    /// Whether the answers of a package hold although something has changed that it imports.
+    pub fn again(&mut self, run: &Run<'_>, package: PackageId, state: &State) -> Again<Answers> {
+        let Cut { cutoff, entries, .. } = self.cut(run);
+        let kept = entries.get(&package).map(|entry| answers_in(entry)).unwrap_or_default();
+        let mut outcome = Again::Changed;
+        for bytes in kept {
+            match cutoff.read(run, package, bytes, &self.words, state) {
+                Again::Holds(payload) => {
+                    let Some((answers, found)) = self.adopted(run, package, payload) else {
+                        continue;
+                    };
+                    self.found.insert(package, found);
+                    return Again::Holds(answers);
+                }
+                Again::Open => outcome = Again::Open,
+                Again::Changed => {}
+            }
+        }
+        outcome
+    }
+
+    /// Answers that hold, and the bytes of them with what was looked for by name.
+    fn adopted(
+        &self,
+        run: &Run<'_>,
+        package: PackageId,
+        payload: &[u8],
+    ) -> Option<(Answers, Vec<u8>)> {
+        let names = stored::names(payload)?.into_iter();
+        let witness = self.words.key(names, self.order, &self.sources.packages)?;
+        Some((learned(run, package, payload)?, [witness.bytes(), payload].concat()))
     }
 
     /// The answers that need not be worked out; the run learns the facts of their files.
@@ -99,13 +170,7 @@ impl<'a> Kept<'a> {
             return BTreeMap::new();
         }
         let read = |(&package, bytes): (&PackageId, &Vec<u8>)| {
-            let Stored { answers, files } = stored::read(run.snapshot, bytes.get(KEY..)?)?;
-            let ids = &run.snapshot.package(package).files;
-            if ids.len() != files.len() {
-                return None;
-            }
-            ids.iter().zip(files).for_each(|(&id, facts)| run.facts.learn(id, facts));
-            Some((package, answers))
+            Some((package, learned(run, package, bytes.get(KEY..)?)?))
         };
         self.found.par_iter().filter_map(read).collect::<Vec<_>>().into_iter().collect()
     }
@@ -153,6 +218,13 @@ impl<'a> Kept<'a> {
         let texts = texts(run.snapshot, self.keeping, &self.sources);
         let mut words = std::mem::take(&mut self.words);
         words.find(texts, names);
+        if self.keeping.verify {
+            let entries = self.cut(run).entries.values();
+            words.find(texts, entries.flat_map(|entry| names_in(entry)));
+        }
+        let state = State::of(run, self.order);
+        // Others have their packages whole: nothing changes there but all.
+        let cut = self.cut.get().filter(|_| !self.keeping.complete);
         let keep = |(package, answers): (&PackageId, &Answers)| {
             let key = *self.keys.get(package)?;
             let names = answers.asked.iter().copied();
@@ -160,12 +232,26 @@ impl<'a> Kept<'a> {
             let package = run.snapshot.package(*package);
             let facts: Vec<&FileFacts> =
                 package.files.iter().map(|&file| run.facts.of(file)).collect();
-            let mut bytes = witness.bytes().to_vec();
-            bytes.extend(stored::write(run.snapshot, answers, &facts)?);
+            let payload = stored::write(run.snapshot, answers, &facts)?;
+            let bytes = [witness.bytes(), &payload[..]].concat();
             let found = || self.found.get(&package.id).cloned();
-            self.keep_one(run, package, &bytes, found, || {
+            let note = self.keep_one(run, package, &bytes, found, || {
                 let entry = self.entries.get(&package.id).map(Vec::as_slice);
                 self.keeping.cache.store(key, &with(&bytes, entry.unwrap_or_default()));
+            });
+            note.or_else(|| {
+                let Cut { cutoff, keys, entries } = cut?;
+                let key = *keys.get(&package.id)?;
+                let entry = entries.get(&package.id).map_or(&[][..], Vec::as_slice);
+                let bytes = cutoff.write(run, package, answers, &words, &state, &payload)?;
+                let hold = |bytes| match cutoff.read(run, package.id, bytes, &words, &state) {
+                    Again::Holds(payload) => Some(payload.to_vec()),
+                    _ => None,
+                };
+                let found = || answers_in(entry).into_iter().find_map(hold);
+                self.keep_one(run, package, &payload, found, || {
+                    self.keeping.cache.store(key, &with(&bytes, entry));
+                })
             })
         };
         let keep_explored = |(package, answers): (&PackageId, &Answers)| {
@@ -179,6 +265,13 @@ impl<'a> Kept<'a> {
             .par_iter()
             .flat_map_iter(|each| keep(each).into_iter().chain(keep_explored(each)))
             .collect();
+        for (package, bytes) in &self.found {
+            if !self.entries.contains_key(package)
+                && let Some(&key) = self.keys.get(package)
+            {
+                self.keeping.cache.store(key, &with(bytes, &[]));
+            }
+        }
         if let Some(recalled) = run.recalled {
             if self.keeping.complete {
                 run.summarize_all();
@@ -213,10 +306,33 @@ impl<'a> Kept<'a> {
     }
 }
 
+/// The answers in bytes that were kept for a package; the run learns the facts of its files.
+fn learned(run: &Run<'_>, package: PackageId, payload: &[u8]) -> Option<Answers> {
+    let Stored { answers, files } = stored::read(run.snapshot, payload)?;
+    let ids = &run.snapshot.package(package).files;
+    if ids.len() != files.len() {
+        return None;
+    }
+    ids.iter().zip(files).for_each(|(&id, facts)| run.facts.learn(id, facts));
+    Some(answers)
+}
+
+/// What is kept in places.
+fn load(cache: &Cache, keys: &BTreeMap<PackageId, Key>) -> BTreeMap<PackageId, Vec<u8>> {
+    let loaded = keys.par_iter().filter_map(|(&package, &key)| Some((package, cache.load(key)?)));
+    loaded.collect::<Vec<_>>().into_iter().collect()
+}
+
 /// The answers in an entry, those that were kept last first.
 fn answers_in(entry: &[u8]) -> Vec<&[u8]> {
     let mut reader = Reader::new(entry);
     reader.list(Reader::data).filter(|_| reader.is_at_end()).unwrap_or_default()
+}
+
+/// The names by which code was looked for, of an entry that holds what answers rest on.
+fn names_in(entry: &[u8]) -> impl Iterator<Item = &str> {
+    let payloads = answers_in(entry).into_iter().filter_map(cutoff::payload);
+    payloads.filter_map(stored::names).flatten()
 }
 
 /// An entry with these answers too; the oldest go.
@@ -242,17 +358,26 @@ fn not_as_found(run: &Run<'_>, package: &Package) -> Note {
     internal_error(file.map_or_else(String::new, |&file| run.display(file)), message.to_owned())
 }
 
-/// The place of the answers of a package.
-fn key(run: &Run<'_>, package: &Package, sources: &Sources) -> Option<Key> {
-    let mut hasher = Hasher::new("answers").key(sources.packages[package.id.0 as usize]?);
-    for &file in &package.report {
-        hasher = hasher.path(&run.snapshot.files[file.0 as usize].path);
-    }
-    for selection in run.selections.among(package.report.iter().copied()) {
-        for entry in registry() {
-            let least = selection.least_confidence(entry.page.id);
-            hasher = hasher.number(least.map_or(0, |least| 1 + least as u64));
+/// The places of the answers of packages, of one kind, by what they rest on.
+fn places<'p>(
+    run: &Run<'_>,
+    packages: impl Iterator<Item = &'p Package>,
+    kind: &str,
+    source: impl Fn(&Package) -> Option<Key> + Sync,
+) -> BTreeMap<PackageId, Key> {
+    let place = |package: &&Package| {
+        let mut hasher = Hasher::new(kind).key(source(package)?);
+        for &file in &package.report {
+            hasher = hasher.path(&run.snapshot.files[file.0 as usize].path);
         }
-    }
-    Some(hasher.finish())
+        for selection in run.selections.among(package.report.iter().copied()) {
+            for entry in registry() {
+                let least = selection.least_confidence(entry.page.id);
+                hasher = hasher.number(least.map_or(0, |least| 1 + least as u64));
+            }
+        }
+        Some((package.id, hasher.finish()))
+    };
+    let packages: Vec<&Package> = packages.collect();
+    packages.par_iter().filter_map(place).collect::<Vec<_>>().into_iter().collect()
 }

@@ -2,30 +2,34 @@
 //! with the summaries of the functions that somebody has asked about. So a change in one package
 //! costs no reading of the functions of others.
 //!
-//! The key of an entry is that of all that the package's answers rest on ([`sources`](super::sources)):
-//! a summary is made of a function's text and of the summaries of what it calls, in its package or in one
-//! that this imports. Numbers are those of one run, so packages are named by their keys, or by
-//! their import paths where they are dependencies, files by their paths, and variables by their names.
+//! A summary is made of a function's text and of the summaries of what it calls. So an entry holds again
+//! where the package and the surfaces of what it imports are the same, and the functions of other packages that
+//! were called do what they did ([`Rests`]). Numbers are those of one run, so packages are
+//! named by their keys, or by their import paths where they are dependencies, files by their paths, and
+//! variables by their names. A place is kept with the function that it stands in, so that it moves with it.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::guard;
+use super::rests::Rests;
 use super::stored::{of_place, place, small, span_from, span_to};
+use super::surfaces::Surfaces;
 use crate::cache::{Cache, Hasher, Key, Reader, Writer};
 use crate::catalog::{Effect as Touch, Part, Wait as Library};
 use crate::flow::CallEnd;
+use crate::index::reads::Reads;
 use crate::index::{FuncId, Index, ObjectId, QualifiedName};
-use crate::project::{PackageId, Snapshot};
-use crate::source::{FileId, Location};
+use crate::project::{Package, PackageId, Snapshot};
+use crate::source::{FileId, Location, Span};
 use crate::summary::{
-    Act, Cancel, ContextFact, Deed, Former, Guard, Hop, Known, Mode, Origin, Place, Root,
+    Act, Cancel, ContextFact, Deed, Former, Guard, Hop, Known, KnownOf, Mode, Origin, Place, Root,
     Summaries, Summary, Wait, What,
 };
 use crate::syntax::Symbol;
@@ -35,20 +39,22 @@ pub struct Recalled<'a> {
     cache: &'a Cache,
     snapshot: &'a Snapshot,
     index: &'a Index<'a>,
-    /// By package, what its answers rest on; nothing is known before that is.
-    sources: OnceLock<Vec<Option<Key>>>,
+    /// What packages show each other; nothing is known before that is.
+    surfaces: OnceLock<Arc<Surfaces>>,
+    /// The packages of which the surface does not tell what a parser makes of them.
+    unsound: RwLock<FxHashSet<PackageId>>,
     entries: Vec<OnceLock<Option<Entry>>>,
-    numbers: OnceLock<Numbers<'a>>,
+    files: OnceLock<FxHashMap<&'a Path, FileId>>,
+    /// By package.
+    standing: Vec<OnceLock<Standing>>,
 }
 
-/// What names stand for in this run.
-struct Numbers<'a> {
-    packages: FxHashMap<Key, PackageId>,
-    files: FxHashMap<&'a Path, FileId>,
-}
+/// By file where functions start and end, in order.
+type Standing = FxHashMap<FileId, Vec<(Span, FuncId)>>;
 
 /// An entry of which no more has been understood than what all functions share.
 struct Entry {
+    rests: Rests,
     names: Vec<Symbol>,
     packages: Vec<Owner>,
     files: Vec<FileId>,
@@ -65,12 +71,22 @@ enum Owner {
 }
 
 impl Former for Recalled<'_> {
-    fn known(&self, func: FuncId) -> Option<Known> {
-        let entry = self.entry(func.package)?;
+    fn known(&self, func: FuncId, below: KnownOf<'_>) -> Option<Known> {
+        let entry = self.entry(func.package, below)?;
         let bytes = entry.bytes.get(entry.functions.get(&func.index)?.clone())?;
         let mut input = In { recalled: self, func, entry, reader: Reader::new(bytes) };
         let known = input.known()?;
         input.reader.is_at_end().then_some(known)
+    }
+
+    fn rests_on(&self, package: PackageId) -> Reads {
+        let entry = self.entries.get(package.0 as usize).and_then(OnceLock::get);
+        let rests = entry.and_then(|entry| Some(&entry.as_ref()?.rests));
+        let surfaces = self.surfaces.get();
+        rests
+            .zip(surfaces)
+            .map(|(rests, surfaces)| rests.reads(self.snapshot, surfaces))
+            .unwrap_or_default()
     }
 }
 
@@ -78,21 +94,55 @@ impl<'a> Recalled<'a> {
     /// What `cache` holds for the packages of a run.
     pub fn new(cache: &'a Cache, snapshot: &'a Snapshot, index: &'a Index<'a>) -> Recalled<'a> {
         let entries = snapshot.packages.iter().map(|_| OnceLock::new()).collect();
-        let (sources, numbers) = (OnceLock::new(), OnceLock::new());
-        Recalled { cache, snapshot, index, sources, entries, numbers }
+        let standing = snapshot.packages.iter().map(|_| OnceLock::new()).collect();
+        let (surfaces, files) = (OnceLock::new(), OnceLock::new());
+        let unsound = RwLock::default();
+        Recalled { cache, snapshot, index, surfaces, unsound, entries, files, standing }
     }
 
-    /// Learns what the answers of each package rest on.
-    pub fn rest_on(&self, sources: Vec<Option<Key>>) {
+    /// Learns what packages show each other.
+    pub fn rest_on(&self, surfaces: Arc<Surfaces>) {
         // They are the same each time.
-        let _ = self.sources.set(sources);
+        let _ = self.surfaces.set(surfaces);
+    }
+
+    /// Learns of a package that its surface does not tell what a parser makes of it, or of what it
+    /// imports, before anybody asks for what is kept of those that import it.
+    pub fn distrust(&self, package: PackageId) {
+        self.unsound.write().unwrap_or_else(PoisonError::into_inner).insert(package);
+    }
+
+    /// Whether the surfaces of what a package imports tell what they declare.
+    fn is_sound(&self, package: PackageId) -> bool {
+        let unsound = self.unsound.read().unwrap_or_else(PoisonError::into_inner);
+        self.index.imports_in_run(package).iter().all(|other| !unsound.contains(other))
+    }
+
+    /// The hash of what a function does, wherever the functions stand that it leads to.
+    pub fn does(&self, func: FuncId, known: KnownOf<'_>) -> Option<Key> {
+        let surfaces = self.surfaces.get()?;
+        let funcs = &self.index.package(func.package).funcs;
+        let known = known(func).filter(|_| (func.index as usize) < funcs.len())?;
+        let mut out = Out::new(self, func.package);
+        out.known(&known)?;
+        let hasher = Hasher::new("what a function does").data(&out.writer.into_bytes());
+        let hasher = hasher.number(out.names.list.len() as u64);
+        let hasher = out.names.list.iter().fold(hasher, |hasher, name| hasher.text(name.as_str()));
+        let hasher = out.packages.list.iter().fold(hasher, |hasher, owner| match owner {
+            Owner::Run(package) => hasher.number(0).key(surfaces.name(*package)),
+            Owner::Dependency(path) => hasher.number(1).text(path.as_str()),
+        });
+        let path = |file: &FileId| &self.snapshot.files[file.0 as usize].path;
+        Some(out.files.list.iter().fold(hasher, |hasher, file| hasher.path(path(file))).finish())
     }
 
     /// Keeps what `summaries` has found out beside what was known.
     pub fn keep(&self, summaries: &Summaries<'_>) {
+        let below = |func| guard::run(|| summaries.known_below(func)).ok().flatten();
         self.packages().for_each(|package| {
             let found = summaries.known_of(package);
-            let known = self.entry(package).map(|entry| &entry.functions);
+            let entry = self.entries[package.0 as usize].get().and_then(Option::as_ref);
+            let known = entry.map(|entry| &entry.functions);
             let is_known = |func: FuncId| known.is_some_and(|them| them.contains_key(&func.index));
             if found.iter().all(|(func, _)| is_known(*func)) {
                 return;
@@ -100,10 +150,19 @@ impl<'a> Recalled<'a> {
             let before = known.into_iter().flat_map(FxHashMap::keys);
             let before = before.map(|&index| FuncId { package, index });
             let mut all: BTreeMap<FuncId, Known> =
-                before.filter_map(|func| Some((func, self.known(func)?))).collect();
+                before.filter_map(|func| Some((func, self.known(func, &below)?))).collect();
             all.extend(found);
-            if let Some(key) = self.key(package)
-                && let Some(bytes) = self.write(package, &all)
+            let reads = summaries.rests_on(package);
+            if let Some(surfaces) = self.surfaces.get()
+                && let Some(key) = self.key(package)
+                && let Some(rests) = Rests::of(
+                    reads,
+                    self.snapshot.package(package),
+                    self.snapshot,
+                    surfaces,
+                    |func| self.does(func, &below),
+                )
+                && let Some(bytes) = self.write(package, &rests, &all)
             {
                 self.cache.store(key, &bytes);
             }
@@ -113,13 +172,16 @@ impl<'a> Recalled<'a> {
     /// The packages of which something is kept that `summaries`, which recalls nothing, finds to be
     /// otherwise.
     pub fn wrong(&self, summaries: &Summaries<'_>) -> Vec<PackageId> {
-        let is_right = |func: FuncId| {
+        let below = |func: FuncId| {
             let is_there = (func.index as usize) < self.index.package(func.package).funcs.len();
-            let found = guard::run(|| is_there.then(|| summaries.known_below(func)).flatten());
-            found.is_ok_and(|found| found.is_some() && found == self.known(func))
+            guard::run(|| is_there.then(|| summaries.known_below(func)).flatten()).ok().flatten()
+        };
+        let is_right = |func: FuncId| {
+            let found = below(func);
+            found.is_some() && found == self.known(func, &below)
         };
         let is_wrong = |&package: &PackageId| {
-            let entry = self.entry(package);
+            let entry = self.entry(package, &below);
             let mut kept = entry.into_iter().flat_map(|entry| entry.functions.keys());
             !kept.all(|&index| is_right(FuncId { package, index }))
         };
@@ -130,30 +192,37 @@ impl<'a> Recalled<'a> {
         (0..self.entries.len() as u32).into_par_iter().map(PackageId)
     }
 
-    fn sources(&self, package: PackageId) -> Option<Key> {
-        *self.sources.get()?.get(package.0 as usize)?
-    }
-
     fn key(&self, package: PackageId) -> Option<Key> {
-        Some(Hasher::new("summaries").key(self.sources(package)?).finish())
+        let surfaces = self.surfaces.get().filter(|_| self.is_sound(package))?;
+        let source = surfaces.packages.get(package.0 as usize).copied()?;
+        Some(Hasher::new("summaries").key(source?).finish())
     }
 
-    fn entry(&self, package: PackageId) -> Option<&Entry> {
-        self.sources.get()?;
+    /// What is kept for a package and holds now; `below` tells what functions do that it calls.
+    fn entry(&self, package: PackageId, below: KnownOf<'_>) -> Option<&Entry> {
+        let surfaces = self.surfaces.get()?;
         let entry = self.entries.get(package.0 as usize)?;
-        entry.get_or_init(|| self.read(self.cache.load(self.key(package)?)?)).as_ref()
+        let read = || {
+            let entry = self.read(self.cache.load(self.key(package)?)?)?;
+            entry
+                .rests
+                .hold(self.snapshot, surfaces, |func| self.does(func, below))
+                .then_some(entry)
+        };
+        entry.get_or_init(read).as_ref()
     }
 
     fn read(&self, bytes: Vec<u8>) -> Option<Entry> {
+        let surfaces = self.surfaces.get()?;
         let mut reader = Reader::new(&bytes);
+        let rests = Rests::read(&mut reader)?;
         let names = reader.list(|reader| Some(Symbol::new(reader.text()?)))?;
         let packages = reader.list(|reader| match reader.byte()? {
-            0 => Some(Owner::Run(*self.numbers().packages.get(&Key::read(reader.data()?)?)?)),
+            0 => Some(Owner::Run(surfaces.named(Key::read(reader.data()?)?)?)),
             1 => Some(Owner::Dependency(Symbol::new(reader.text()?))),
             _ => None,
         })?;
-        let files =
-            reader.list(|reader| self.numbers().files.get(Path::new(reader.text()?)).copied())?;
+        let files = reader.list(|reader| self.files().get(Path::new(reader.text()?)).copied())?;
         let listed = reader.list(|reader| Some((small(reader)?, small(reader)? as usize)))?;
         let functions = reader.data()?;
         let start = bytes.len() - functions.len();
@@ -167,31 +236,41 @@ impl<'a> Recalled<'a> {
             (index, from..at)
         });
         let functions = functions.collect();
-        Some(Entry { names, packages, files, functions, bytes })
+        Some(Entry { rests, names, packages, files, functions, bytes })
     }
 
-    fn numbers(&self) -> &Numbers<'a> {
-        self.numbers.get_or_init(|| {
-            let packages = (0..self.entries.len() as u32).map(PackageId);
-            let files = self.snapshot.files.iter();
-            Numbers {
-                packages: packages.filter_map(|id| Some((self.sources(id)?, id))).collect(),
-                files: files.map(|file| (file.path.as_path(), file.id)).collect(),
+    fn files(&self) -> &FxHashMap<&'a Path, FileId> {
+        let files = self.snapshot.files.iter();
+        self.files.get_or_init(|| files.map(|file| (file.path.as_path(), file.id)).collect())
+    }
+
+    /// Where functions of a package stand in a file.
+    fn standing(&self, package: PackageId, file: FileId) -> &[(Span, FuncId)] {
+        let standing = self.standing[package.0 as usize].get_or_init(|| {
+            let package = self.index.package(package);
+            let mut standing = Standing::default();
+            for func in package.funcs.iter().filter(|func| !func.is_literal) {
+                standing
+                    .entry(func.file)
+                    .or_default()
+                    .push((package.span_of(func.file, func.decl), func.id));
             }
-        })
+            standing.values_mut().for_each(|funcs| funcs.sort_unstable());
+            standing
+        });
+        standing.get(&file).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The bytes of what is known of functions of a package; `None` if it speaks of something that
     /// has no name.
-    fn write(&self, package: PackageId, known: &BTreeMap<FuncId, Known>) -> Option<Vec<u8>> {
-        let mut out = Out {
-            recalled: self,
-            package,
-            names: Table::default(),
-            packages: Table::default(),
-            files: Table::default(),
-            writer: Writer::default(),
-        };
+    fn write(
+        &self,
+        package: PackageId,
+        rests: &Rests,
+        known: &BTreeMap<FuncId, Known>,
+    ) -> Option<Vec<u8>> {
+        let surfaces = self.surfaces.get()?;
+        let mut out = Out::new(self, package);
         let mut listed: Vec<(u32, usize)> = Vec::new();
         let mut functions: Vec<u8> = Vec::new();
         for (func, known) in known {
@@ -201,12 +280,12 @@ impl<'a> Recalled<'a> {
             functions.extend(bytes);
         }
         let Out { names, packages, files, mut writer, .. } = out;
+        rests.write(&mut writer);
         writer.list(names.list.iter(), |writer, name| writer.text(name.as_str()));
         writer.list(packages.list.iter(), |writer, owner| match owner {
             Owner::Run(package) => {
                 writer.byte(0);
-                // That it has a key was seen when it was listed.
-                writer.data(self.sources(*package).unwrap_or_default().bytes());
+                writer.data(surfaces.name(*package).bytes());
             }
             Owner::Dependency(path) => {
                 writer.byte(1);
@@ -256,6 +335,19 @@ struct Out<'o, 'a> {
     packages: Table<Owner>,
     files: Table<FileId>,
     writer: Writer,
+}
+
+impl<'o, 'a> Out<'o, 'a> {
+    fn new(recalled: &'o Recalled<'a>, package: PackageId) -> Out<'o, 'a> {
+        Out {
+            recalled,
+            package,
+            names: Table::default(),
+            packages: Table::default(),
+            files: Table::default(),
+            writer: Writer::default(),
+        }
+    }
 }
 
 impl Out<'_, '_> {
@@ -390,10 +482,7 @@ impl Out<'_, '_> {
         let Recalled { index, entries, .. } = self.recalled;
         let package = object.package;
         let owner = match (package.0 as usize) < entries.len() {
-            true => {
-                self.recalled.sources(package)?;
-                Owner::Run(package)
-            }
+            true => Owner::Run(package),
             false => Owner::Dependency(index.package(package).path),
         };
         let name = index.object(object).name;
@@ -404,8 +493,32 @@ impl Out<'_, '_> {
         self.recalled.snapshot.files.get(file.0 as usize)?;
         let number = self.files.number(file);
         self.writer.number(number);
-        span_to(&mut self.writer, span);
+        let from = match self.around(file, span) {
+            Some((start, func)) => {
+                let owner = self.packages.number(Owner::Run(func.package));
+                self.writer.number(owner + 1);
+                self.writer.number(func.index.into());
+                start
+            }
+            None => {
+                self.writer.number(0);
+                0
+            }
+        };
+        span_to(&mut self.writer, Span::new(span.start - from, span.end - from));
         Some(())
+    }
+
+    /// The function that a place stands in, and where that starts.
+    fn around(&self, file: FileId, span: Span) -> Option<(u32, FuncId)> {
+        let Recalled { snapshot, .. } = self.recalled;
+        let holds = |package: &&Package| package.files.contains(&file);
+        let own = Some(snapshot.package(self.package)).filter(holds);
+        let package = own.or_else(|| snapshot.packages.iter().find(holds))?;
+        let standing = self.recalled.standing(package.id, file);
+        let next = standing.partition_point(|(around, _)| around.start <= span.start);
+        let &(around, func) = standing.get(next.checked_sub(1)?)?;
+        (span.end <= around.end).then_some((around.start, func))
     }
 
     fn list<T>(
@@ -578,7 +691,21 @@ impl In<'_, '_> {
 
     fn location(&mut self) -> Option<Location> {
         let file = *self.entry.files.get(small(&mut self.reader)? as usize)?;
-        Some(Location { file, span: span_from(&mut self.reader)? })
+        let from = match small(&mut self.reader)?.checked_sub(1) {
+            None => 0,
+            Some(owner) => {
+                let Owner::Run(package) = *self.entry.packages.get(owner as usize)? else {
+                    return None;
+                };
+                let (package, index) =
+                    (self.recalled.index.package(package), small(&mut self.reader)?);
+                let func = package.funcs.get(index as usize).filter(|func| func.file == file)?;
+                package.span_of(func.file, func.decl).start
+            }
+        };
+        let span = span_from(&mut self.reader)?;
+        let (start, end) = (from.checked_add(span.start)?, from.checked_add(span.end)?);
+        Some(Location { file, span: Span::new(start, end) })
     }
 
     fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {

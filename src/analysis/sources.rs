@@ -11,15 +11,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Run;
+use super::surfaces::Surfaces;
 use crate::cache::{Cache, Hasher, Key, Reader, Writer};
-use crate::project::{Importer, Origin, PackageId, Tests};
+use crate::project::{Importer, Origin, Package, PackageId, Snapshot, SourceFile, Tests};
 use crate::source::FileId;
-use crate::syntax::Symbol;
+use crate::syntax::{Symbol, surface};
 
 /// The keys of the packages of a run.
 pub struct Sources {
@@ -28,6 +30,11 @@ pub struct Sources {
     pub packages: Vec<Option<Key>>,
     /// Those of the files of the run.
     pub files: Vec<Key>,
+    /// The packages of the run, then what they import.
+    nodes: Vec<Node>,
+    importers: FxHashMap<Importer, Key>,
+    /// Where what the catalog names is looked for.
+    everywhere: BTreeMap<Importer, Vec<u32>>,
 }
 
 impl Sources {
@@ -50,23 +57,96 @@ impl Sources {
         graph.resolve(everywhere.collect());
         graph.grow();
         graph.remembered.store();
-        let (keys, ringed) = keys(&graph.nodes, count as u32);
         let of_importer = |from: Importer| {
             let targets = named.iter().flat_map(|&path| graph.resolved[&(from, path)].iter());
-            let targets: Vec<Key> = targets.map(|&node| keys[node as usize]).collect();
-            (from, Hasher::new("named by the catalog").keys(targets.into_iter()).finish())
+            (from, targets.copied().collect())
         };
-        let everywhere: BTreeMap<Importer, Key> = importers.into_iter().map(of_importer).collect();
+        let everywhere: BTreeMap<Importer, Vec<u32>> =
+            importers.into_iter().map(of_importer).collect();
+        let Graph { files, importers, nodes, .. } = graph;
+        let mut sources = Sources { packages: Vec::new(), files, nodes, importers, everywhere };
+        let (keys, ringed) = keys(&sources.nodes, count as u32);
+        let everywhere = sources.everywhere(&keys);
         let packages = (0..count).map(|number| {
             let importer = run.snapshot.packages[number].importer;
             let whole =
                 || Hasher::new("sources").key(keys[number]).key(everywhere[&importer]).finish();
             (!ringed[number]).then(whole)
         });
-        Sources { packages: packages.collect(), files: graph.files }
+        sources.packages = packages.collect();
+        sources
+    }
+
+    /// The same with surfaces in place of what is imported.
+    pub fn surfaces(&self, snapshot: &Snapshot) -> Surfaces {
+        let packages = &snapshot.packages;
+        let of_file = |(file, &key): (&Arc<SourceFile>, &Key)| {
+            surface(file.text.bytes()).map_or(key, |surface| Key::of(&surface))
+        };
+        let files: Vec<Key> = snapshot.files.par_iter().zip(&self.files).map(of_file).collect();
+        let named: Vec<Hasher> = packages
+            .iter()
+            .map(|package| named(snapshot, package, self.importers[&package.importer]))
+            .collect();
+        let of_package = |(package, hasher): (&Package, &Hasher)| {
+            with_files(hasher.clone(), snapshot, package, &files).finish()
+        };
+        let shown = packages.iter().zip(&named).map(of_package);
+        let mut nodes = self.nodes.clone();
+        nodes.iter_mut().zip(shown).for_each(|(node, own)| node.own = own);
+        let (keys, ringed) = keys(&nodes, packages.len() as u32);
+        let everywhere = self.everywhere(&keys);
+        let of_package = |(number, package): (usize, &Package)| {
+            let Node { own, edges } = &self.nodes[number];
+            let imported = edges.iter().map(|&node| keys[node as usize]);
+            let hasher = Hasher::new("surfaces").key(*own).keys(imported);
+            (!ringed[number]).then(|| hasher.key(everywhere[&package.importer]).finish())
+        };
+        let sources = packages.iter().enumerate().map(of_package).collect();
+        let names = named.into_iter().map(Hasher::finish).collect();
+        Surfaces::new(snapshot, sources, names, self.files.clone())
+    }
+
+    /// For each importer the key of what the catalog names, by the keys of the nodes.
+    fn everywhere(&self, keys: &[Key]) -> BTreeMap<Importer, Key> {
+        let of_importer = |(&from, targets): (&Importer, &Vec<u32>)| {
+            let targets = targets.iter().map(|&node| keys[node as usize]);
+            (from, Hasher::new("named by the catalog").keys(targets).finish())
+        };
+        self.everywhere.iter().map(of_importer).collect()
     }
 }
 
+/// Begins the key of a package with all but its files.
+fn named(snapshot: &Snapshot, package: &Package, importer: Key) -> Hasher {
+    let tests = match package.view.tests {
+        Tests::None => 0,
+        Tests::InPackage => 1,
+        Tests::External => 2,
+    };
+    let hasher = Hasher::new("package")
+        .key(importer)
+        .text(package.import_path.as_str())
+        .text(package.name.as_str())
+        .path(&package.dir)
+        .text(&package.view.build.to_string())
+        .number(tests);
+    match package.module.map(|id| snapshot.module(id)) {
+        Some(module) => {
+            hasher.text(&module.path).path(&module.dir).text(&format!("{:?}", module.go))
+        }
+        None => hasher,
+    }
+}
+
+/// With the files of a package, by what is known of all files.
+fn with_files(hasher: Hasher, snapshot: &Snapshot, package: &Package, files: &[Key]) -> Hasher {
+    package.files.iter().fold(hasher, |hasher, &FileId(file)| {
+        hasher.path(&snapshot.files[file as usize].path).key(files[file as usize])
+    })
+}
+
+#[derive(Clone)]
 struct Node {
     own: Key,
     edges: Vec<u32>,
@@ -209,27 +289,12 @@ impl<'r, 'a> Graph<'r, 'a> {
     fn package(&self, id: PackageId) -> Text {
         let snapshot = self.run.snapshot;
         let package = snapshot.package(id);
-        let tests = match package.view.tests {
-            Tests::None => 0,
-            Tests::InPackage => 1,
-            Tests::External => 2,
-        };
-        let mut hasher = Hasher::new("package")
-            .key(self.base)
-            .key(self.importers[&package.importer])
-            .text(package.import_path.as_str())
-            .text(package.name.as_str())
-            .path(&package.dir)
-            .text(&package.view.build.to_string())
-            .number(tests);
-        if let Some(module) = package.module.map(|id| snapshot.module(id)) {
-            hasher = hasher.text(&module.path).path(&module.dir).text(&format!("{:?}", module.go));
-        }
+        let hasher = named(snapshot, package, self.importers[&package.importer]);
+        let hasher = with_files(hasher, snapshot, package, &self.files);
         let mut met: FxHashSet<Symbol> = FxHashSet::default();
         let mut imports = Vec::new();
         for &FileId(file) in &package.files {
             let source = &snapshot.files[file as usize];
-            hasher = hasher.path(&source.path).key(self.files[file as usize]);
             imports.extend(source.imports.iter().copied().filter(|&path| met.insert(path)));
         }
         Text { own: hasher.finish(), imports }

@@ -78,7 +78,7 @@ fn files_from(snapshot: &Snapshot, reader: &mut Reader<'_>) -> Option<Vec<FileId
     reader.list(|reader| Some(snapshot.file_at(Path::new(reader.text()?))?.id))
 }
 
-fn locations(finding: &Finding) -> impl Iterator<Item = Location> {
+pub(super) fn locations(finding: &Finding) -> impl Iterator<Item = Location> {
     let labels = finding.labels.iter().map(|label| label.location);
     let edits = finding.fixes.iter().flat_map(|fix| &fix.edits).map(|edit| edit.location);
     [finding.primary, finding.defect].into_iter().chain(labels).chain(edits)

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -49,8 +49,8 @@ pub struct Forest<'s> {
     snapshot: &'s Snapshot,
     cells: Vec<Made>,
     edited: FxHashMap<FileId, Edited>,
-    /// The files of the packages that are checked, once that is known.
-    checked: OnceLock<FxHashSet<FileId>>,
+    /// The files of the packages that are checked, once some are known.
+    checked: RwLock<Option<FxHashSet<FileId>>>,
 }
 
 impl<'s> Forest<'s> {
@@ -67,13 +67,15 @@ impl<'s> Forest<'s> {
             }
             if is_same { known.made.clone() } else { Made::default() }
         });
-        Forest { snapshot, cells: cells.collect(), edited, checked: OnceLock::new() }
+        Forest { snapshot, cells: cells.collect(), edited, checked: RwLock::default() }
     }
 
-    /// Makes the trees of `files`, each of which counts as done. They are those of all packages that
+    /// Makes the trees of `files`, each of which counts as done. They are those of packages that
     /// are checked: from now on trees of others are made in parts, and those of generated files are.
     pub fn grow(&self, files: &[FileId], progress: &Progress) {
-        self.checked.get_or_init(|| files.iter().copied().collect());
+        let mut checked = self.checked.write().unwrap_or_else(PoisonError::into_inner);
+        checked.get_or_insert_default().extend(files);
+        drop(checked);
         files.par_iter().for_each(|&file| {
             if !self.is_generated(file) {
                 self.parsed(file);
@@ -146,7 +148,9 @@ impl<'s> Forest<'s> {
 
 impl Trees for Forest<'_> {
     fn tree(&self, file: FileId) -> Tree {
-        let is_checked = self.checked.get().is_none_or(|checked| checked.contains(&file));
+        let checked = self.checked.read().unwrap_or_else(PoisonError::into_inner);
+        let is_checked = checked.as_ref().is_none_or(|checked| checked.contains(&file));
+        drop(checked);
         match is_checked && !self.is_generated(file) {
             true => Tree::Whole(Arc::clone(&self.parsed(file).0)),
             false => Tree::Lazy(Arc::clone(self.lazy(file))),

@@ -7,12 +7,12 @@ use crate::source::Location;
 use crate::syntax::{Body, ConstSpec, DeclId, DeclKind, ExprId, File, FuncDecl, TypeSpec};
 
 use super::check::Checker;
-use super::package::{BodyOf, BodySlot, Object, ObjectKind, Package};
+use super::package::{BodyOf, BodySlot, Func, Object, ObjectKind, Package};
 use super::query::{self, Outcome, Question};
 use super::subst::Substitution;
 use super::{
     BodyInfo, Constant, DeclRef, Def, FuncId, Index, LocalKind, Named, ObjectId, Signature, Type,
-    TypeDecl, TypeParam, universe,
+    TypeDecl, TypeParam, reads, universe,
 };
 
 impl Index<'_> {
@@ -53,6 +53,8 @@ impl Index<'_> {
     /// The names and types of a function's signature and body, of a dependency's too.
     pub fn body(&self, id: FuncId) -> Arc<BodyInfo> {
         let package = self.package(id.package);
+        let Func { file, decl, .. } = package.funcs[id.index as usize];
+        reads::body(file, package.span_of(file, decl).start);
         let slot = &package.funcs[id.index as usize].body;
         self.kept_body(package, slot, BodyOf::Func(id), || {
             let mut checker = self.checker(self.func_ref(id)).record();
@@ -341,7 +343,7 @@ impl Index<'_> {
     }
 
     fn tree(&self, owner: DeclRef) -> &File {
-        self.package(owner.package).tree(owner.file, owner.decl)
+        self.package(owner.package).tree_of_spec(owner.file, owner.decl)
     }
 }
 

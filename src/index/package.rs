@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLo
 
 use rustc_hash::FxHashMap;
 
-use crate::project::{Importer, PackageId};
+use crate::project::{Importer, PackageId, SourceFile};
 use crate::source::{FileId, SourceText, Span};
 use crate::syntax::{
-    DeclId, DeclKind, Declared, ExprId, ExprKind, File, Ident, LazyFile, OutlineKind, Symbol,
+    DeclId, DeclKind, Declared, ExprId, ExprKind, File, Ident, Import, LazyFile, OutlineKind,
+    Symbol,
 };
 
 use super::{
-    BodyInfo, Constant, DeclRef, FuncId, ObjectId, PackageSource, QualifiedName, Tree, Type,
+    BodyInfo, Constant, DeclRef, FuncId, ObjectId, PackageSource, QualifiedName, Tree, Type, reads,
 };
 
 /// A package in one view: what its files declare together.
@@ -27,7 +28,7 @@ pub struct Package {
     /// Its files, in the order given. Only those of packages that are checked have their
     /// declarations, and of those only what is not generated: see [`Package::declarations`] and
     /// [`Package::tree`].
-    pub files: Vec<(FileId, Arc<File>)>,
+    files: Vec<(FileId, Arc<File>)>,
     /// How its imports are looked up.
     pub(super) importer: Importer,
     /// The package with its in-package tests, which an import of the package under test denotes.
@@ -71,6 +72,8 @@ pub(super) enum BodyOf {
 pub(super) struct FileScope {
     id: FileId,
     tree: Tree,
+    /// The paths of all imports.
+    imports: Vec<Symbol>,
     /// Imports with a name of their own.
     renamed: Vec<(Symbol, Symbol)>,
     /// Imports that take the name of the package.
@@ -186,14 +189,14 @@ impl Package {
             reach: OnceLock::new(),
             is_forgotten: AtomicBool::new(false),
         };
-        for (file_id, tree) in files {
+        for (file, tree) in files {
             match &tree {
-                Tree::Whole(file) => package.declare_file(file_id, file),
-                Tree::Lazy(file) => package.declare_lazily(file_id, file),
+                Tree::Whole(whole) => package.declare_file(file.id, whole),
+                Tree::Lazy(lazy) => package.declare_lazily(file.id, lazy),
             }
-            package.places.insert(file_id, package.files.len() as u32);
-            package.files.push((file_id, Arc::clone(tree.head())));
-            package.scopes.push(FileScope::new(file_id, tree));
+            package.places.insert(file.id, package.files.len() as u32);
+            package.files.push((file.id, Arc::clone(tree.head())));
+            package.scopes.push(FileScope::new(&file, tree));
         }
         package.join_methods();
         package
@@ -227,6 +230,16 @@ impl Package {
     /// The tree that holds a declaration of one of its files: of the whole file or, where the
     /// package is only imported or the file generated, of the declaration alone.
     pub fn tree(&self, file: FileId, decl: DeclId) -> &Arc<File> {
+        let tree = self.tree_of_spec(file, decl);
+        match &tree.decl(decl).kind {
+            DeclKind::Func(_) => reads::body(file, self.span_of(file, decl).start),
+            _ => reads::file(file),
+        }
+        tree
+    }
+
+    /// As [`Package::tree`], for whoever looks at no more than a specification.
+    pub(super) fn tree_of_spec(&self, file: FileId, decl: DeclId) -> &Arc<File> {
         match &self.scope_of(file).tree {
             Tree::Whole(file) => file,
             Tree::Lazy(file) => file.tree(decl),
@@ -243,9 +256,19 @@ impl Package {
     /// The text of a declaration of one of its files, perhaps with others of its group; nothing is parsed
     /// for it.
     pub fn text_around(&self, file: FileId, decl: DeclId) -> (&SourceText, Span) {
+        reads::body(file, self.span_of(file, decl).start);
         match &self.scope_of(file).tree {
             Tree::Whole(file) => (&file.source, file.decl(decl).span),
             Tree::Lazy(file) => file.text_around(decl),
+        }
+    }
+
+    /// Where a declaration stands in its file, in a lazy one all of its group. Shows nothing of what is
+    /// in it.
+    pub fn span_of(&self, file: FileId, decl: DeclId) -> Span {
+        match &self.scope_of(file).tree {
+            Tree::Whole(file) => file.decl(decl).span,
+            Tree::Lazy(file) => file.text_around(decl).1,
         }
     }
 
@@ -280,8 +303,25 @@ impl Package {
         scope.expect("declarations name files of their own package")
     }
 
+    /// Its files, in the order of the snapshot: see [`Package::file`].
+    pub fn files(&self) -> &[(FileId, Arc<File>)] {
+        self.files.iter().for_each(|&(id, _)| reads::file(id));
+        &self.files
+    }
+
+    /// Whether a file is one of its own.
+    pub fn holds(&self, id: FileId) -> bool {
+        self.places.contains_key(&id)
+    }
+
+    /// The paths that its files import, those of one file after those of another.
+    pub(super) fn imports(&self) -> impl Iterator<Item = Symbol> {
+        self.scopes.iter().flat_map(|scope| scope.imports.iter().copied())
+    }
+
     /// One of its files, as far as it is in [`Package::files`].
     pub fn file(&self, id: FileId) -> Option<&Arc<File>> {
+        reads::file(id);
         self.places.get(&id).map(|&place| &self.files[place as usize].1)
     }
 
@@ -445,11 +485,16 @@ impl Package {
 }
 
 impl FileScope {
-    fn new(id: FileId, tree: Tree) -> FileScope {
-        let imports = tree.head().imports.clone();
+    /// Imports that do not stand where they must are none: nobody who reads no more than the start of a file
+    /// knows of them.
+    fn new(file: &SourceFile, tree: Tree) -> FileScope {
+        let imports = tree.head().imports.iter();
+        let imports: Vec<Import> =
+            imports.filter(|import| file.imports.contains(&import.path)).cloned().collect();
         let mut scope = FileScope {
-            id,
+            id: file.id,
             tree,
+            imports: imports.iter().map(|import| import.path).collect(),
             renamed: Vec::new(),
             unnamed: Vec::new(),
             plausible: Vec::new(),

@@ -113,15 +113,13 @@ impl Index<'_> {
         let mut next = 0;
         while let Some(&package) = reach.get(next) {
             next += 1;
-            for (_, file) in &self.package(package).files {
-                for import in &file.imports {
-                    if is_below(import.path.as_str(), module)
-                        && let Some(imported) = self.import(package, import.path)
-                        && reach.len() < MAX_REACH
-                        && met.insert(imported)
-                    {
-                        reach.push(imported);
-                    }
+            for path in self.package(package).imports() {
+                if is_below(path.as_str(), module)
+                    && let Some(imported) = self.import(package, path)
+                    && reach.len() < MAX_REACH
+                    && met.insert(imported)
+                {
+                    reach.push(imported);
                 }
             }
         }
@@ -159,7 +157,7 @@ impl Index<'_> {
                 .map(|file| {
                     let read = || Arc::new(LazyFile::new(file.text.clone()));
                     let tree = self.declarations.map_or_else(read, |known| known.of(file));
-                    (file.id, Tree::Lazy(tree))
+                    (Arc::clone(file), Tree::Lazy(tree))
                 })
                 .collect();
             let clause = files.iter().find_map(|(_, tree)| tree.head().package);

@@ -36,7 +36,7 @@ pub fn is_within(cx: &FunctionCx<'_>, wait: Wait) -> bool {
 /// Whether the databases that `database/sql` can open here are a part of the process: the build has a
 /// driver of such, and none that is known to ask a peer; or the package imports such drivers alone.
 pub fn has_databases_within(cx: &FunctionCx<'_>) -> bool {
-    let files = cx.index().package(cx.package.package).files.iter();
+    let files = cx.index().package(cx.package.package).files().iter();
     let imports = files.flat_map(|(_, file)| file.imports.iter().map(|import| import.path));
     let drivers = |path: Symbol| {
         let mut drivers = cx.catalog().of_packages::<Driver>();

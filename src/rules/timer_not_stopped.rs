@@ -89,7 +89,7 @@ fn language(cx: &FunctionCx<'_>) -> Option<GoVersion> {
         file.imports.iter().any(|import| !is_library(import.path.as_str()))
     };
     cx.versions().go().or_else(|| {
-        let needs_gopath = package.files.iter().any(|(_, file)| imports(file));
+        let needs_gopath = package.files().iter().any(|(_, file)| imports(file));
         needs_gopath.then(|| GoVersion::language(1, 16))
     })
 }

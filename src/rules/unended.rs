@@ -72,7 +72,7 @@ fn all_do(
     let mut made = false;
     // Only the package that declares it can name what is not exported.
     let may_name = |package: &PackageId| {
-        field.name.is_exported() || cx.index.package(*package).file(location.file).is_some()
+        field.name.is_exported() || cx.index.package(*package).holds(location.file)
     };
     cx.packages_with(field.name).filter(may_name).all(|package| {
         let of_package = cx.index.package(package);

@@ -260,7 +260,8 @@ fn read_here<'a>(
     before: Option<Arc<Read<'a>>>,
     known: &dyn Fn(FuncId) -> Option<Arc<Summary>>,
 ) -> Option<Arc<Read<'a>>> {
-    read(summaries, summaries.versions(func.package)?, func, before, known)
+    let package = summaries.package(func.package)?;
+    summaries.noted(package, func, || read(summaries, package.versions, func, before, known))
 }
 
 /// Reads a function with what is `known` of others; `before` is what was read with less.

@@ -156,7 +156,7 @@ impl<'a> Compared<'a> {
     ) -> Option<Compared<'a>> {
         let package = index.package(package);
         let same = |id: &FileId| snapshot.file(*id).path == path;
-        let found = package.files.iter().find(|(id, _)| same(id));
+        let found = package.files().iter().find(|(id, _)| same(id));
         let (id, file) = found?;
         let mut exprs = HashMap::new();
         for expr in (0..file.expr_count() as u32).map(ExprId) {

@@ -55,7 +55,7 @@ impl<'a> Condition<'a> {
     /// All of it; `None` where something else is done.
     fn of(package: &PackageCx<'a>, field: &Selection, location: Location) -> Option<Condition<'a>> {
         let of_package = package.index.package(package.package);
-        if of_package.file(location.file).is_none() || is_in_variables(of_package, field.name) {
+        if !of_package.holds(location.file) || is_in_variables(of_package, field.name) {
             return None;
         }
         let words = [field.name.as_str()];

@@ -360,7 +360,7 @@ impl Builder<'_, '_> {
                 .is_none_or(|named| named.name.as_str().starts_with(char::is_uppercase));
         let package = &self.scenes[self.scene].cx.package;
         let package = package.index.package(package.package);
-        let inside = package.files.iter().any(|(file, _)| *file == location.file);
+        let inside = package.holds(location.file);
         if !inside || exported && package.name.as_str() != "main" {
             self.set_open(number);
         }

@@ -72,7 +72,7 @@ fn only_added_here(scene: &Scene<'_>, group: ExprId) -> Option<Location> {
 /// Where a field is counted up, if nothing else is done with it but to wait.
 fn only_added(package: &PackageCx<'_>, field: &Selection, location: Location) -> Option<Location> {
     let of_package = package.index.package(package.package);
-    if of_package.file(location.file).is_none() || is_in_variables(of_package, field.name) {
+    if !of_package.holds(location.file) || is_in_variables(of_package, field.name) {
         return None;
     }
     let mut added = None;

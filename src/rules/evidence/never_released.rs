@@ -45,7 +45,7 @@ fn taken_from(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
 /// Whether all that the package does with a field is to make a semaphore for it and to take places.
 fn is_only_taken_from(package: &PackageCx<'_>, field: &Selection, location: Location) -> bool {
     let of_package = package.index.package(package.package);
-    if of_package.file(location.file).is_none() || is_in_variables(of_package, field.name) {
+    if !of_package.holds(location.file) || is_in_variables(of_package, field.name) {
         return false;
     }
     let takes_or_makes = |scene: &Scene<'_>, node: Node| {

@@ -89,7 +89,7 @@ fn check_field<'a>(
 ) -> Option<Unbegun<'a>> {
     let of_package = package.index.package(package.package);
     let location = field.location?;
-    if of_package.file(location.file).is_none() || is_in_variables(of_package, field.name) {
+    if !of_package.holds(location.file) || is_in_variables(of_package, field.name) {
         return None;
     }
     let mut made = None;

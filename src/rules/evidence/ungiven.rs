@@ -163,7 +163,7 @@ fn gives_nil(scene: &Scene<'_>, call: &Call) -> Option<Location> {
 
 /// Whether an interface of the package declares a method.
 fn is_own(scene: &Scene<'_>, method: &Selection) -> bool {
-    let files = &scene.cx.index().package(scene.cx.package.package).files;
+    let files = scene.cx.index().package(scene.cx.package.package).files();
     method.location.is_some_and(|at| files.iter().any(|(file, _)| *file == at.file))
 }
 

@@ -62,7 +62,7 @@ fn unmade(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
 fn may_be_set(scene: &Scene<'_>, name: &str) -> bool {
     let package = scene.cx.index().package(scene.cx.package.package);
     let finder = memchr::memmem::Finder::new(name);
-    package.files.iter().any(|(_, file)| {
+    package.files().iter().any(|(_, file)| {
         let text = file.source.bytes();
         finder.find_iter(text).any(|at| is_set(&text[..at], &text[at + name.len()..]))
     })
@@ -74,7 +74,7 @@ fn is_made_here(scene: &Scene<'_>, name: &str) -> bool {
     let makes = [format!("{name}{{"), format!("new({name})")];
     let finders = makes.each_ref().map(memchr::memmem::Finder::new);
     package
-        .files
+        .files()
         .iter()
         .any(|(_, file)| finders.iter().any(|finder| finder.find(file.source.bytes()).is_some()))
 }

@@ -57,7 +57,7 @@ fn awaited(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
 /// Whether the functions of a package make a field, use its lock and wait for it, and do nothing else with it.
 fn is_only_awaited(package: &PackageCx<'_>, field: &Selection, location: Location) -> bool {
     let of_package = package.index.package(package.package);
-    if of_package.file(location.file).is_none() || is_in_variables(of_package, field.name) {
+    if !of_package.holds(location.file) || is_in_variables(of_package, field.name) {
         return false;
     }
     outside_tests(package, &[field.name.as_str()]).filter_map(Scene::new).all(|scene| {

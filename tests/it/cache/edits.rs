@@ -38,6 +38,18 @@ func Run(ready bool) error {\n\tp := NewPool()\n\tif !ready {\n\t\treturn errors
 pub const USING: &str = "package using\n\nimport \"example.com/m/used\"\n\nfunc Serve(jobs chan bool) {\n\tfor ready := range jobs {\n\t\t_ = used.Run(ready)\n\t}\n}\n\n\
 func Once() {\n\t_ = used.Run(true)\n}\n";
 
+/// A chain of packages: what the last finds rests on what the first does.
+const LOW: &str = "package low\n\nimport \"time\"\n\n// Wait waits.\nfunc Wait(done chan struct{}) {\n\t<-done\n}\n\n\
+func Pause() {\n\ttime.Sleep(time.Millisecond)\n}\n\n\
+type Task struct {\n\tdone chan struct{}\n}\n\n\
+func Start() *Task {\n\tt := &Task{done: make(chan struct{})}\n\tgo func() {\n\t\t<-t.done\n\t}()\n\treturn t\n}\n\n\
+func (t *Task) Stop() {\n\tclose(t.done)\n}\n";
+const MID: &str = "package mid\n\nimport \"example.com/m/low\"\n\nfunc Begin() *low.Task {\n\treturn low.Start()\n}\n\n\
+func Wait(done chan struct{}) {\n\tlow.Wait(done)\n}\n\nfunc End(t *low.Task) {\n\tt.Stop()\n}\n";
+const TOP: &str = "package top\n\nimport (\n\t\"context\"\n\t\"errors\"\n\n\t\"example.com/m/mid\"\n)\n\n\
+func Serve(ctx context.Context, ok bool) error {\n\tt := mid.Begin()\n\tif !ok {\n\t\treturn errors.New(\"no\")\n\t}\n\tmid.End(t)\n\treturn nil\n}\n\n\
+func Await(ctx context.Context) {\n\tdone := make(chan struct{})\n\tgo func() {\n\t\tdefer close(done)\n\t\t<-ctx.Done()\n\t}()\n\tmid.Wait(done)\n}\n";
+
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// The files of the module, below `/edited`.
@@ -47,6 +59,9 @@ fn module() -> Files {
         (base.join("go.mod"), b"module example.com/m\n\ngo 1.26\n".to_vec()),
         (base.join("used/used.go"), USED.as_bytes().to_vec()),
         (base.join("using/using.go"), USING.as_bytes().to_vec()),
+        (base.join("low/low.go"), LOW.as_bytes().to_vec()),
+        (base.join("mid/mid.go"), MID.as_bytes().to_vec()),
+        (base.join("top/top.go"), TOP.as_bytes().to_vec()),
     ]);
     for (case, number) in CASES.iter().zip(0..) {
         let dir = root().join("fixtures/rules").join(case);
@@ -78,6 +93,8 @@ const LINES: &[&str] = &[
     "func again(p *Pool) { for { p.Close() } }",
     "func Run(ready bool) error { return nil }",
     "var kept = Run",
+    "\tselect {}",
+    "\tgo func() { select {} }()",
     "return",
     "}",
 ];
@@ -130,12 +147,14 @@ fn edit(files: &mut Files, original: &Files, random: &mut Random) -> String {
             "an empty line more"
         }
         7 => {
-            lines.insert(usize::from(!lines.is_empty()), random.one_of::<&str>(LINES));
-            "a line at the start"
+            let line = random.one_of::<&str>(LINES);
+            lines.insert(usize::from(!lines.is_empty()), line);
+            line
         }
         _ => {
-            lines.insert(at, random.one_of::<&str>(LINES));
-            "another line"
+            let line = random.one_of::<&str>(LINES);
+            lines.insert(at, line);
+            line
         }
     };
     let text = lines.join("\n") + "\n";
@@ -151,6 +170,20 @@ fn told(report: &Report) -> String {
     output::write_sarif(report, &mut bytes).expect("written");
     let counts = report.counts;
     format!("{}\n{counts:?} {:?}", String::from_utf8_lossy(&bytes), report.reported)
+}
+
+/// Two reports are too long to be read side by side.
+fn assert_same(one: &str, other: &str, when: &dyn Fn() -> String) {
+    let differ = |(one, other): &(&str, &str)| one != other;
+    if let Some((one, other)) = one.lines().zip(other.lines()).find(differ) {
+        let start = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+        let around = |text: &str| {
+            let bytes = &text.as_bytes()[start.saturating_sub(100)..text.len().min(start + 200)];
+            String::from_utf8_lossy(bytes).into_owned()
+        };
+        panic!("{}\n{}\ninstead of\n{}", when(), around(one), around(other));
+    }
+    assert!(one == other, "{}: one report is longer", when());
 }
 
 /// What a run knows of former ones.
@@ -183,6 +216,10 @@ impl Remembered {
 }
 
 fn analyse(files: &Files, paths: Vec<PathBuf>, former: Former<'_>) -> String {
+    told(&report(files, paths, former))
+}
+
+fn report(files: &Files, paths: Vec<PathBuf>, former: Former<'_>) -> Report {
     let options = LoadOptions { overlays: files.clone(), ..LoadOptions::new("/edited", paths) };
     let (catalog, problems) = Catalog::load(None);
     assert_eq!(problems, []);
@@ -191,7 +228,7 @@ fn analyse(files: &Files, paths: Vec<PathBuf>, former: Former<'_>) -> String {
     let run = || {
         let progress = Progress::default();
         let load = || project::load(&options);
-        told(&match former {
+        match former {
             Former::Nothing => analysis::analyze(&load(), &catalog, &selections, &progress),
             Former::Kept(keeping) => {
                 analysis::analyze_keeping(&load(), &catalog, &selections, &progress, keeping)
@@ -204,7 +241,7 @@ fn analyse(files: &Files, paths: Vec<PathBuf>, former: Former<'_>) -> String {
                 remembered.memory = memory;
                 report
             }
-        })
+        }
     };
     analysis::on_threads(Some(2), run).expect("threads")
 }
@@ -236,13 +273,53 @@ fn what_is_kept_is_what_would_be_found() {
         let last = &steps[steps.len().saturating_sub(5)..];
         if steps.len().is_multiple_of(5) {
             let verified = analyse(&files, paths.clone(), Former::Kept(&verifying));
-            assert_eq!(verified, alone, "verified, step {} of {paths:?}: {last:#?}", steps.len());
+            assert_same(&verified, &alone, &|| format!("verified, {paths:?}: {last:#?}"));
         }
-        assert_eq!(kept, alone, "kept, step {} of {paths:?}: {last:#?}", steps.len());
-        assert_eq!(remembered, alone, "remembered, step {} of {paths:?}: {last:#?}", steps.len());
+        assert_same(&kept, &alone, &|| format!("kept, {paths:?}: {last:#?}"));
+        assert_same(&remembered, &alone, &|| format!("remembered, {paths:?}: {last:#?}"));
     }
     assert_eq!(cache.finish(), None);
     assert!(cache.stats().entries > 100, "{:?}", cache.stats());
+}
+
+#[test]
+fn who_looked_at_nothing_that_changed_is_not_checked_again() {
+    const DOWN: &str = "package down\n\nimport \"time\"\n\nfunc Sum(a, b int) int {\n\treturn a + b\n}\n\n\
+func Pause() {\n\ttime.Sleep(time.Millisecond)\n}\n\nfunc Await(done chan struct{}) {\n\t<-done\n}\n";
+    const OVER: &str = "package over\n\nimport \"example.com/m/down\"\n\n\
+func Total(all []int) int {\n\tsum := 0\n\tfor _, each := range all {\n\t\tsum = down.Sum(sum, each)\n\t}\n\treturn sum\n}\n\n\
+func Await(done chan struct{}) {\n\tdown.Await(done)\n}\n";
+    const ABOVE: &str = "package above\n\nimport (\n\t\"context\"\n\t\"fmt\"\n\n\t\"example.com/m/over\"\n)\n\n\
+func Print(ctx context.Context, all []int) {\n\tdone := make(chan struct{})\n\tgo func() {\n\t\tdefer close(done)\n\t\tfmt.Println(over.Total(all))\n\t}()\n\tover.Await(done)\n}\n";
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = Cache::new(dir.path().join("cache"), 1 << 30);
+    let keeping =
+        Keeping { cache: &cache, base: Key::of(b"this program"), verify: false, complete: false };
+    let mut files = module();
+    files.retain(|path, _| path.ends_with("go.mod"));
+    files.insert("/edited/over/over.go".into(), OVER.into());
+    files.insert("/edited/above/above.go".into(), ABOVE.into());
+    let mut worked_out = |before: &str, after: &str| {
+        let down = DOWN.replace(before, after);
+        files.insert("/edited/down/down.go".into(), down.into_bytes());
+        let all = || vec![PathBuf::from(".")];
+        let kept = report(&files, all(), Former::Kept(&keeping));
+        let alone = report(&files, all(), Former::Nothing);
+        assert_same(&told(&kept), &told(&alone), &|| after.to_owned());
+        kept.worked_out
+    };
+    assert_eq!(worked_out("package", "package"), 3);
+    assert_eq!(worked_out("package", "package"), 0);
+    // Bodies of which nobody asks more than what they do.
+    assert_eq!(worked_out("time.Millisecond", "2 * time.Millisecond"), 1);
+    assert_eq!(worked_out("return a + b", "return b + a"), 1);
+    // All functions stand elsewhere.
+    assert_eq!(worked_out("import", "\n\nimport"), 1);
+    // Another thing is done, and another is declared.
+    assert!(worked_out("\t<-done", "\tselect {}") > 1);
+    assert_eq!(worked_out("func Pause", "var Paused bool\n\nfunc Pause"), 3);
+    // And back again.
+    assert_eq!(worked_out("package", "package"), 0);
 }
 
 #[test]
@@ -315,7 +392,8 @@ fn what_a_session_remembers_is_what_would_be_found() {
         let alone = analyse(&files, paths.clone(), Former::Nothing);
         let remembered = analyse(&files, paths.clone(), Former::Remembered(&mut session));
         let text = String::from_utf8_lossy(&files[path]);
-        assert_eq!(remembered, alone, "step {step}: {}:{}\n{text}", path.display(), at + 1);
+        let when = || format!("step {step}: {}:{}\n{text}", path.display(), at + 1);
+        assert_same(&remembered, &alone, &when);
         with_findings += usize::from(alone.contains("\"path\""));
     }
     assert!(with_findings > STEPS / 4, "findings in {with_findings} steps");

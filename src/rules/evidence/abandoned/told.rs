@@ -25,7 +25,7 @@ impl Abandoned<'_, '_, '_> {
         let sent_at = sender.volume.sent_at;
         let here = cx.location(started);
         // A function of another package is told of by whoever calls it.
-        let files = &cx.index().package(cx.package.package).files;
+        let files = cx.index().package(cx.package.package).files();
         let inside = |at: &Location| files.iter().any(|(file, _)| *file == at.file);
         let primary = sent_at.filter(inside).unwrap_or(here);
         let room = room(self.capacity);
