@@ -61,7 +61,7 @@ use check::Answers;
 use cutoff::{Again, State};
 use facts::Facts;
 use fingerprint::declaration as declared;
-use kept::Kept;
+use kept::{Adopted, Kept};
 use memory::Explorations;
 use recalled::Recalled;
 use trees::Forest;
@@ -311,25 +311,52 @@ impl Run<'_> {
         let mut held = BTreeMap::new();
         let mut state = State::new(open);
         let mut later = Vec::new();
-        for &package in self.summaries.order() {
-            if state.open.contains(&package) {
-                match kept.again(self, package, &state) {
-                    Again::Holds(answers) => drop(held.insert(package, answers)),
-                    Again::Changed => self.grow(&[package]),
+        for level in self.levels() {
+            let asked = level.par_iter().filter(|package| state.open.contains(package));
+            let outcomes: Vec<(PackageId, Again<Adopted>)> =
+                asked.map(|&package| (package, kept.again(self, package, &state))).collect();
+            let mut wanted = Vec::new();
+            for (package, outcome) in outcomes {
+                match outcome {
+                    Again::Holds(adopted) => {
+                        drop(held.insert(package, kept.adopt(package, adopted)))
+                    }
+                    Again::Changed => wanted.push(package),
                     Again::Open => {
-                        self.grow(&[package]);
+                        wanted.push(package);
                         later.push(package);
                     }
                 }
             }
-            state.settle(self, package);
+            self.grow(&wanted);
+            level.into_iter().for_each(|package| state.settle(self, package));
         }
-        for package in later {
-            if let Again::Holds(answers) = kept.again(self, package, &state) {
-                held.insert(package, answers);
+        let outcomes: Vec<(PackageId, Again<Adopted>)> = later
+            .into_par_iter()
+            .map(|package| (package, kept.again(self, package, &state)))
+            .collect();
+        for (package, outcome) in outcomes {
+            if let Again::Holds(adopted) = outcome {
+                held.insert(package, kept.adopt(package, adopted));
             }
         }
         held
+    }
+
+    /// The packages of the run, those that import none of it first, and each later than those that it imports.
+    fn levels(&self) -> Vec<Vec<PackageId>> {
+        let mut places = vec![0; self.snapshot.packages.len()];
+        let mut levels: Vec<Vec<PackageId>> = Vec::new();
+        for &package in self.summaries.order() {
+            let imports = self.index.imports_in_run(package).iter();
+            let place = imports.map(|import| places[import.0 as usize] + 1).max().unwrap_or(0);
+            places[package.0 as usize] = place;
+            if levels.len() <= place {
+                levels.resize_with(place + 1, Vec::new);
+            }
+            levels[place].push(package);
+        }
+        levels
     }
 
     /// What the checks of a package have looked at.

@@ -56,6 +56,12 @@ struct Cut<'a> {
     entries: BTreeMap<PackageId, Vec<u8>>,
 }
 
+/// Answers that hold, and the bytes of them with what was looked for by name.
+pub struct Adopted {
+    answers: Answers,
+    bytes: Vec<u8>,
+}
+
 /// The length of the key that stands before what is kept: of what was looked for by name.
 const KEY: usize = 32;
 
@@ -132,18 +138,16 @@ impl<'a> Kept<'a> {
     }
 
     /// Whether the answers of a package hold although something has changed that it imports.
-    pub fn again(&mut self, run: &Run<'_>, package: PackageId, state: &State) -> Again<Answers> {
+    pub fn again(&self, run: &Run<'_>, package: PackageId, state: &State) -> Again<Adopted> {
         let Cut { cutoff, entries, .. } = self.cut(run);
         let kept = entries.get(&package).map(|entry| answers_in(entry)).unwrap_or_default();
         let mut outcome = Again::Changed;
         for bytes in kept {
             match cutoff.read(run, package, bytes, &self.words, state) {
                 Again::Holds(payload) => {
-                    let Some((answers, found)) = self.adopted(run, package, payload) else {
-                        continue;
-                    };
-                    self.found.insert(package, found);
-                    return Again::Holds(answers);
+                    if let Some(adopted) = self.adopted(run, package, payload) {
+                        return Again::Holds(adopted);
+                    }
                 }
                 Again::Open => outcome = Again::Open,
                 Again::Changed => {}
@@ -152,16 +156,17 @@ impl<'a> Kept<'a> {
         outcome
     }
 
-    /// Answers that hold, and the bytes of them with what was looked for by name.
-    fn adopted(
-        &self,
-        run: &Run<'_>,
-        package: PackageId,
-        payload: &[u8],
-    ) -> Option<(Answers, Vec<u8>)> {
+    fn adopted(&self, run: &Run<'_>, package: PackageId, payload: &[u8]) -> Option<Adopted> {
         let names = stored::names(payload)?.into_iter();
         let witness = self.words.key(names, self.order, &self.sources.packages)?;
-        Some((learned(run, package, payload)?, [witness.bytes(), payload].concat()))
+        let answers = learned(run, package, payload)?;
+        Some(Adopted { answers, bytes: [witness.bytes(), payload].concat() })
+    }
+
+    /// Takes in that answers hold.
+    pub fn adopt(&mut self, package: PackageId, Adopted { answers, bytes }: Adopted) -> Answers {
+        self.found.insert(package, bytes);
+        answers
     }
 
     /// The answers that need not be worked out; the run learns the facts of their files.
