@@ -58,10 +58,9 @@ use crate::summary::{Former, Summaries};
 use crate::syntax::Symbol;
 
 use check::Answers;
-use cutoff::{Again, State};
 use facts::Facts;
 use fingerprint::declaration as declared;
-use kept::{Adopted, Kept};
+use kept::Kept;
 use memory::Explorations;
 use recalled::Recalled;
 use trees::Forest;
@@ -255,15 +254,19 @@ impl Run<'_> {
             missing.filter(|package| !answers.contains_key(package)).collect();
         let open = kept.as_mut().map(|kept| kept.may_hold(self, &wanted)).unwrap_or_default();
         let certain: Vec<PackageId> = wanted.difference(&open).copied().collect();
-        Timings::phase(timings, "parse", || self.grow(&certain));
+        Timings::phase(timings, "parse", || {
+            self.grow(&certain);
+            self.read_ahead(&certain);
+        });
         if let Some(kept) = kept.as_mut().filter(|_| !wanted.is_empty()) {
             Timings::phase(timings, "settle", || {
-                let held = self.settle(kept, open);
+                let held = kept.settle(self);
                 wanted.retain(|package| !held.contains_key(package));
                 answers.extend(held);
+                let others: Vec<PackageId> = wanted.intersection(&open).copied().collect();
+                self.read_ahead(&others);
             });
         }
-        self.read_ahead(&wanted);
         // One after the other, so that what is known of a package from the inside is needed no more
         // once it was checked.
         let check = |&package: &PackageId| {
@@ -299,64 +302,6 @@ impl Run<'_> {
         let files: Vec<FileId> = files.into_iter().collect();
         self.progress.total.fetch_add(files.len() + packages.len(), Ordering::Relaxed);
         self.forest.grow(&files, self.progress);
-    }
-
-    /// The answers of those of the `open` packages that rest on nothing that has changed; the others are
-    /// to be checked. Of each that is known when those are looked at that import it.
-    fn settle(
-        &self,
-        kept: &mut Kept<'_>,
-        open: BTreeSet<PackageId>,
-    ) -> BTreeMap<PackageId, Answers> {
-        let mut held = BTreeMap::new();
-        let mut state = State::new(open);
-        let mut later = Vec::new();
-        for level in self.levels() {
-            let asked = level.par_iter().filter(|package| state.open.contains(package));
-            let outcomes: Vec<(PackageId, Again<Adopted>)> =
-                asked.map(|&package| (package, kept.again(self, package, &state))).collect();
-            let mut wanted = Vec::new();
-            for (package, outcome) in outcomes {
-                match outcome {
-                    Again::Holds(adopted) => {
-                        drop(held.insert(package, kept.adopt(package, adopted)))
-                    }
-                    Again::Changed => wanted.push(package),
-                    Again::Open => {
-                        wanted.push(package);
-                        later.push(package);
-                    }
-                }
-            }
-            self.grow(&wanted);
-            level.into_iter().for_each(|package| state.settle(self, package));
-        }
-        let outcomes: Vec<(PackageId, Again<Adopted>)> = later
-            .into_par_iter()
-            .map(|package| (package, kept.again(self, package, &state)))
-            .collect();
-        for (package, outcome) in outcomes {
-            if let Again::Holds(adopted) = outcome {
-                held.insert(package, kept.adopt(package, adopted));
-            }
-        }
-        held
-    }
-
-    /// The packages of the run, those that import none of it first, and each later than those that it imports.
-    fn levels(&self) -> Vec<Vec<PackageId>> {
-        let mut places = vec![0; self.snapshot.packages.len()];
-        let mut levels: Vec<Vec<PackageId>> = Vec::new();
-        for &package in self.summaries.order() {
-            let imports = self.index.imports_in_run(package).iter();
-            let place = imports.map(|import| places[import.0 as usize] + 1).max().unwrap_or(0);
-            places[package.0 as usize] = place;
-            if levels.len() <= place {
-                levels.resize_with(place + 1, Vec::new);
-            }
-            levels[place].push(package);
-        }
-        levels
     }
 
     /// What the checks of a package have looked at.
@@ -399,7 +344,7 @@ impl Run<'_> {
     }
 
     /// Reads the declarations of what these packages import, without the generated files' imports.
-    fn read_ahead(&self, packages: &BTreeSet<PackageId>) {
+    fn read_ahead(&self, packages: &[PackageId]) {
         let packages = packages.iter().map(|&package| self.snapshot.package(package));
         let imports = packages.flat_map(|package| {
             let files = package.files.iter().filter(|&&id| !self.facts.of(id).generated);

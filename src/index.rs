@@ -257,6 +257,12 @@ impl<'s> Index<'s> {
         self.package(id.package).may_name(func.file, func.decl, name)
     }
 
+    /// Notes that a function is looked at: see [`reads`].
+    pub fn look_into(&self, id: FuncId) {
+        let func = self.func(id);
+        self.package(id.package).look_into(func.file, func.decl);
+    }
+
     /// The text of a function: see [`Package::text_around`].
     pub fn text_of(&self, id: FuncId) -> (&SourceText, Span) {
         let func = self.func(id);

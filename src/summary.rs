@@ -51,7 +51,7 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{Catalog, Versions};
 use crate::flow::{CallEnd, meter};
 use crate::index::reads::{self, Reads};
-use crate::index::{Func, FuncId, Index, Lately};
+use crate::index::{FuncId, Index, Lately};
 use crate::project::PackageId;
 use crate::syntax::ExprId;
 use effects::Surroundings;
@@ -213,8 +213,7 @@ impl<'a> Summaries<'a> {
 
     /// A function from the inside; `None` if its body is not there to be read.
     pub fn read(&self, func: FuncId) -> Option<Arc<Read<'a>>> {
-        let Func { file, decl, .. } = *self.index.func(func);
-        reads::body(file, self.index.package(func.package).span_of(file, decl).start);
+        self.index.look_into(func);
         reads::read(func);
         let known = self.known_below(func)?;
         known.summary.as_ref()?;

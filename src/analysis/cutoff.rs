@@ -14,18 +14,19 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::Run;
 use super::check::Answers;
+use super::kept::KEY;
 use super::rests::Rests;
 use super::stored;
 use super::surfaces::Surfaces;
 use super::words::Words;
-use super::{Run, guard};
 use crate::cache::{Key, Reader, Writer};
 use crate::diagnostic::Finding;
 use crate::index::FuncId;
 use crate::project::{Package, PackageId};
 use crate::source::FileId;
-use crate::summary::{Known, Summary};
+use crate::summary::Summary;
 
 /// What the packages of a run show each other.
 pub struct Cutoff<'a> {
@@ -76,7 +77,8 @@ impl<'a> Cutoff<'a> {
         reads.files.extend(answers.found.iter().flat_map(|found| places(&found.finding)));
         if !answers.found.is_empty() {
             // What is told may speak of lines there.
-            let known = reads.called.iter().filter_map(|&func| known(run, func));
+            let found = |&func: &FuncId| run.recalled?.found(run.summaries, func);
+            let known = reads.called.iter().filter_map(found);
             let summaries: Vec<Arc<Summary>> = known.filter_map(|known| known.summary).collect();
             let funcs = reads.called.iter().map(|&func| run.index.func(func).file);
             let waits = summaries.iter().flat_map(|summary| &summary.waits);
@@ -89,8 +91,7 @@ impl<'a> Cutoff<'a> {
         }
         let names = answers.asked.iter().copied();
         let words = words.key(names, self.order, &self.surfaces.packages)?;
-        let rests =
-            Rests::of(reads, package, run.snapshot, &self.surfaces, |func| does(run, func))?;
+        let rests = Rests::of(reads, package, &self.surfaces, |func| does(run, func))?;
         let mut writer = Writer::default();
         writer.data(words.bytes());
         rests.write(&mut writer);
@@ -121,43 +122,30 @@ impl<'a> Cutoff<'a> {
             }
             false => does(run, func),
         };
-        match self.held(run, package, bytes, words, state, does) {
+        let held = || {
+            let (rests, payload) = parts(bytes)?;
+            let mut reader = Reader::new(rests);
+            let looked_for = Key::read(reader.data()?)?;
+            let rests = Rests::read(&mut reader)?;
+            let names = stored::names(payload)?;
+            if !reader.is_at_end() || !state.is_sound(run, package, !names.is_empty()) {
+                return None;
+            }
+            let words = words.key(names.into_iter(), self.order, &self.surfaces.packages)?;
+            (words == looked_for && rests.hold(&self.surfaces, does)).then_some(payload)
+        };
+        match held() {
             Some(payload) => Again::Holds(payload),
             None if is_open.get() => Again::Open,
             None => Again::Changed,
         }
     }
-
-    fn held<'b>(
-        &self,
-        run: &Run<'_>,
-        package: PackageId,
-        bytes: &'b [u8],
-        words: &Words,
-        state: &State,
-        does: impl Fn(FuncId) -> Option<Key>,
-    ) -> Option<&'b [u8]> {
-        let (rests, payload) = parts(bytes)?;
-        let mut reader = Reader::new(rests);
-        let looked_for = Key::read(reader.data()?)?;
-        let rests = Rests::read(&mut reader)?;
-        let names = stored::names(payload)?;
-        if !reader.is_at_end() || !state.is_sound(run, package, !names.is_empty()) {
-            return None;
-        }
-        let words = words.key(names.into_iter(), self.order, &self.surfaces.packages)?;
-        (words == looked_for && rests.hold(run.snapshot, &self.surfaces, does)).then_some(payload)
-    }
 }
 
 /// What a function does, wherever in the files it stands.
 fn does(run: &Run<'_>, func: FuncId) -> Option<Key> {
-    run.recalled?.does(func, &|func| known(run, func))
-}
-
-/// What is known of a function; `None` too where that fails.
-fn known(run: &Run<'_>, func: FuncId) -> Option<Known> {
-    guard::run(|| run.summaries.known_below(func)).ok().flatten()
+    let recalled = run.recalled?;
+    recalled.does(func, &|func| recalled.found(run.summaries, func))
 }
 
 /// The answers in what [`Cutoff::write`] gave.
@@ -167,7 +155,7 @@ pub fn payload(bytes: &[u8]) -> Option<&[u8]> {
 
 /// What they rest on, and the answers.
 fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut reader = Reader::new(bytes.get(Key::default().bytes().len()..)?);
+    let mut reader = Reader::new(bytes.get(KEY..)?);
     let parts = (reader.data()?, reader.data()?);
     reader.is_at_end().then_some(parts)
 }
@@ -177,23 +165,14 @@ fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 pub struct State {
     /// Those of which nobody knows yet whether they must be checked: nobody may look into them.
     pub open: BTreeSet<PackageId>,
-    /// Of the others those that are all Go with all that they import, as far as it was parsed whole.
-    sound: BTreeSet<PackageId>,
-    /// Whether one is not.
+    /// Whether one of the others is not all Go, as far as it was parsed whole.
     is_broken: bool,
 }
 
 impl State {
     /// With packages of which nobody knows.
     pub fn new(open: BTreeSet<PackageId>) -> State {
-        State { open, ..State::default() }
-    }
-
-    /// What is known of packages that are all settled, in the order in which they are looked at.
-    pub fn of(run: &Run<'_>, order: &[PackageId]) -> State {
-        let mut state = State::default();
-        order.iter().for_each(|&package| state.settle(run, package));
-        state
+        State { open, is_broken: false }
     }
 
     /// Takes in that a package is settled, after those that it imports.
@@ -201,17 +180,17 @@ impl State {
         self.open.remove(&package);
         let is_broken = is_broken(run, package);
         self.is_broken |= is_broken;
-        if !is_broken && self.is_sound(run, package, false) {
-            self.sound.insert(package);
-        } else if let Some(recalled) = run.recalled {
+        if let Some(recalled) = run.recalled
+            && (is_broken || !recalled.is_sound(package))
+        {
             recalled.distrust(package);
         }
     }
 
     /// Whether all that a package imports is sound, and where it looks for code `by_name` everything.
     fn is_sound(&self, run: &Run<'_>, package: PackageId, by_name: bool) -> bool {
-        let mut imports = run.index.imports_in_run(package).iter();
-        !(by_name && self.is_broken) && imports.all(|other| self.sound.contains(other))
+        let is_sound = run.recalled.is_some_and(|recalled| recalled.is_sound(package));
+        is_sound && !(by_name && self.is_broken)
     }
 }
 

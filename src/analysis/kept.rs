@@ -46,6 +46,9 @@ pub struct Kept<'a> {
     words: Words,
     /// Where nothing of that holds.
     cut: OnceLock<Cut<'a>>,
+    state: State,
+    /// The packages of which something holds that is kept nowhere else than in `cut`.
+    adopted: BTreeSet<PackageId>,
 }
 
 /// What is kept of packages whose imports have changed.
@@ -57,13 +60,13 @@ struct Cut<'a> {
 }
 
 /// Answers that hold, and the bytes of them with what was looked for by name.
-pub struct Adopted {
+struct Adopted {
     answers: Answers,
     bytes: Vec<u8>,
 }
 
 /// The length of the key that stands before what is kept: of what was looked for by name.
-const KEY: usize = 32;
+pub(super) const KEY: usize = 32;
 
 /// So many answers are kept in one place, each with what was found by name: one after the other of them
 /// may hold again, where somebody goes back to a text that was there before.
@@ -100,7 +103,8 @@ impl<'a> Kept<'a> {
             Some((package, found.to_vec()))
         };
         let found = entries.iter().filter_map(of_entry).collect();
-        Kept { keeping, order, sources, keys, entries, found, words, cut: OnceLock::new() }
+        let (cut, state, adopted) = (OnceLock::new(), State::default(), BTreeSet::new());
+        Kept { keeping, order, sources, keys, entries, found, words, cut, state, adopted }
     }
 
     /// The packages among those `wanted` that may be found to rest on nothing that has changed, once it is
@@ -118,7 +122,50 @@ impl<'a> Kept<'a> {
             words.find(texts, open.iter().flat_map(|package| names_in(&entries[package])));
         }
         self.words = words;
+        self.state = State::new(open.clone());
         open
+    }
+
+    /// The answers of those packages that [may hold](Self::may_hold) and do; the files of the others are parsed.
+    /// Of each it is known which when those are looked at that import it.
+    pub fn settle(&mut self, run: &Run<'_>) -> BTreeMap<PackageId, Answers> {
+        let mut held = BTreeMap::new();
+        let mut later = Vec::new();
+        for level in levels(run, self.order) {
+            let open = level.iter().copied().filter(|package| self.state.open.contains(package));
+            let (changed, waiting) = self.adopt(run, open.collect(), &mut held);
+            run.grow(&[&changed[..], &waiting].concat());
+            later.extend(waiting);
+            level.into_iter().for_each(|package| self.state.settle(run, package));
+        }
+        self.adopt(run, later, &mut held);
+        held
+    }
+
+    /// Adds what holds of some packages to `held`; gives those that have changed, and those that rest on open
+    /// ones.
+    fn adopt(
+        &mut self,
+        run: &Run<'_>,
+        packages: Vec<PackageId>,
+        held: &mut BTreeMap<PackageId, Answers>,
+    ) -> (Vec<PackageId>, Vec<PackageId>) {
+        let again = |package| (package, self.again(run, package));
+        let outcomes: Vec<(PackageId, Again<Adopted>)> =
+            packages.into_par_iter().map(again).collect();
+        let (mut changed, mut waiting) = (Vec::new(), Vec::new());
+        for (package, outcome) in outcomes {
+            match outcome {
+                Again::Holds(Adopted { answers, bytes }) => {
+                    self.found.insert(package, bytes);
+                    self.adopted.insert(package);
+                    held.insert(package, answers);
+                }
+                Again::Changed => changed.push(package),
+                Again::Open => waiting.push(package),
+            }
+        }
+        (changed, waiting)
     }
 
     fn cut(&self, run: &Run<'_>) -> &Cut<'a> {
@@ -138,12 +185,12 @@ impl<'a> Kept<'a> {
     }
 
     /// Whether the answers of a package hold although something has changed that it imports.
-    pub fn again(&self, run: &Run<'_>, package: PackageId, state: &State) -> Again<Adopted> {
+    fn again(&self, run: &Run<'_>, package: PackageId) -> Again<Adopted> {
         let Cut { cutoff, entries, .. } = self.cut(run);
         let kept = entries.get(&package).map(|entry| answers_in(entry)).unwrap_or_default();
         let mut outcome = Again::Changed;
         for bytes in kept {
-            match cutoff.read(run, package, bytes, &self.words, state) {
+            match cutoff.read(run, package, bytes, &self.words, &self.state) {
                 Again::Holds(payload) => {
                     if let Some(adopted) = self.adopted(run, package, payload) {
                         return Again::Holds(adopted);
@@ -161,12 +208,6 @@ impl<'a> Kept<'a> {
         let witness = self.words.key(names, self.order, &self.sources.packages)?;
         let answers = learned(run, package, payload)?;
         Some(Adopted { answers, bytes: [witness.bytes(), payload].concat() })
-    }
-
-    /// Takes in that answers hold.
-    pub fn adopt(&mut self, package: PackageId, Adopted { answers, bytes }: Adopted) -> Answers {
-        self.found.insert(package, bytes);
-        answers
     }
 
     /// The answers that need not be worked out; the run learns the facts of their files.
@@ -227,7 +268,6 @@ impl<'a> Kept<'a> {
             let entries = self.cut(run).entries.values();
             words.find(texts, entries.flat_map(|entry| names_in(entry)));
         }
-        let state = State::of(run, self.order);
         // Others have their packages whole: nothing changes there but all.
         let cut = self.cut.get().filter(|_| !self.keeping.complete);
         let keep = |(package, answers): (&PackageId, &Answers)| {
@@ -248,8 +288,8 @@ impl<'a> Kept<'a> {
                 let Cut { cutoff, keys, entries } = cut?;
                 let key = *keys.get(&package.id)?;
                 let entry = entries.get(&package.id).map_or(&[][..], Vec::as_slice);
-                let bytes = cutoff.write(run, package, answers, &words, &state, &payload)?;
-                let hold = |bytes| match cutoff.read(run, package.id, bytes, &words, &state) {
+                let bytes = cutoff.write(run, package, answers, &words, &self.state, &payload)?;
+                let hold = |bytes| match cutoff.read(run, package.id, bytes, &words, &self.state) {
                     Again::Holds(payload) => Some(payload.to_vec()),
                     _ => None,
                 };
@@ -270,11 +310,11 @@ impl<'a> Kept<'a> {
             .par_iter()
             .flat_map_iter(|each| keep(each).into_iter().chain(keep_explored(each)))
             .collect();
-        for (package, bytes) in &self.found {
-            if !self.entries.contains_key(package)
-                && let Some(&key) = self.keys.get(package)
-            {
-                self.keeping.cache.store(key, &with(bytes, &[]));
+        for package in &self.adopted {
+            if let Some(&key) = self.keys.get(package) {
+                let entry = self.entries.get(package).map(Vec::as_slice);
+                let bytes = with(&self.found[package], entry.unwrap_or_default());
+                self.keeping.cache.store(key, &bytes);
             }
         }
         if let Some(recalled) = run.recalled {
@@ -320,6 +360,22 @@ fn learned(run: &Run<'_>, package: PackageId, payload: &[u8]) -> Option<Answers>
     }
     ids.iter().zip(files).for_each(|(&id, facts)| run.facts.learn(id, facts));
     Some(answers)
+}
+
+/// The packages of a run, those that import none of it first, and each later than those that it imports.
+fn levels(run: &Run<'_>, order: &[PackageId]) -> Vec<Vec<PackageId>> {
+    let mut places = vec![0; order.len()];
+    let mut levels: Vec<Vec<PackageId>> = Vec::new();
+    for &package in order {
+        let imports = run.index.imports_in_run(package).iter();
+        let place = imports.map(|import| places[import.0 as usize] + 1).max().unwrap_or(0);
+        places[package.0 as usize] = place;
+        if levels.len() <= place {
+            levels.resize_with(place + 1, Vec::new);
+        }
+        levels[place].push(package);
+    }
+    levels
 }
 
 /// What is kept in places.

@@ -83,10 +83,7 @@ impl Former for Recalled<'_> {
         let entry = self.entries.get(package.0 as usize).and_then(OnceLock::get);
         let rests = entry.and_then(|entry| Some(&entry.as_ref()?.rests));
         let surfaces = self.surfaces.get();
-        rests
-            .zip(surfaces)
-            .map(|(rests, surfaces)| rests.reads(self.snapshot, surfaces))
-            .unwrap_or_default()
+        rests.zip(surfaces).map(|(rests, surfaces)| rests.reads(surfaces)).unwrap_or_default()
     }
 }
 
@@ -113,16 +110,24 @@ impl<'a> Recalled<'a> {
     }
 
     /// Whether the surfaces of what a package imports tell what they declare.
-    fn is_sound(&self, package: PackageId) -> bool {
+    pub fn is_sound(&self, package: PackageId) -> bool {
         let unsound = self.unsound.read().unwrap_or_else(PoisonError::into_inner);
         self.index.imports_in_run(package).iter().all(|other| !unsound.contains(other))
+    }
+
+    /// What is known of a function, if it is there; `None` too where that fails.
+    pub fn found(&self, summaries: &Summaries<'_>, func: FuncId) -> Option<Known> {
+        guard::run(|| self.is_there(func).then(|| summaries.known_below(func)).flatten()).ok()?
+    }
+
+    fn is_there(&self, func: FuncId) -> bool {
+        (func.index as usize) < self.index.package(func.package).funcs.len()
     }
 
     /// The hash of what a function does, wherever the functions stand that it leads to.
     pub fn does(&self, func: FuncId, known: KnownOf<'_>) -> Option<Key> {
         let surfaces = self.surfaces.get()?;
-        let funcs = &self.index.package(func.package).funcs;
-        let known = known(func).filter(|_| (func.index as usize) < funcs.len())?;
+        let known = self.is_there(func).then(|| known(func))??;
         let mut out = Out::new(self, func.package);
         out.known(&known)?;
         let hasher = Hasher::new("what a function does").data(&out.writer.into_bytes());
@@ -138,7 +143,7 @@ impl<'a> Recalled<'a> {
 
     /// Keeps what `summaries` has found out beside what was known.
     pub fn keep(&self, summaries: &Summaries<'_>) {
-        let below = |func| guard::run(|| summaries.known_below(func)).ok().flatten();
+        let below = |func| self.found(summaries, func);
         self.packages().for_each(|package| {
             let found = summaries.known_of(package);
             let entry = self.entries[package.0 as usize].get().and_then(Option::as_ref);
@@ -152,16 +157,10 @@ impl<'a> Recalled<'a> {
             let mut all: BTreeMap<FuncId, Known> =
                 before.filter_map(|func| Some((func, self.known(func, &below)?))).collect();
             all.extend(found);
-            let reads = summaries.rests_on(package);
+            let (reads, own) = (summaries.rests_on(package), self.snapshot.package(package));
             if let Some(surfaces) = self.surfaces.get()
                 && let Some(key) = self.key(package)
-                && let Some(rests) = Rests::of(
-                    reads,
-                    self.snapshot.package(package),
-                    self.snapshot,
-                    surfaces,
-                    |func| self.does(func, &below),
-                )
+                && let Some(rests) = Rests::of(reads, own, surfaces, |func| self.does(func, &below))
                 && let Some(bytes) = self.write(package, &rests, &all)
             {
                 self.cache.store(key, &bytes);
@@ -172,10 +171,7 @@ impl<'a> Recalled<'a> {
     /// The packages of which something is kept that `summaries`, which recalls nothing, finds to be
     /// otherwise.
     pub fn wrong(&self, summaries: &Summaries<'_>) -> Vec<PackageId> {
-        let below = |func: FuncId| {
-            let is_there = (func.index as usize) < self.index.package(func.package).funcs.len();
-            guard::run(|| is_there.then(|| summaries.known_below(func)).flatten()).ok().flatten()
-        };
+        let below = |func| self.found(summaries, func);
         let is_right = |func: FuncId| {
             let found = below(func);
             found.is_some() && found == self.known(func, &below)
@@ -204,10 +200,8 @@ impl<'a> Recalled<'a> {
         let entry = self.entries.get(package.0 as usize)?;
         let read = || {
             let entry = self.read(self.cache.load(self.key(package)?)?)?;
-            entry
-                .rests
-                .hold(self.snapshot, surfaces, |func| self.does(func, below))
-                .then_some(entry)
+            let holds = entry.rests.hold(surfaces, |func| self.does(func, below));
+            holds.then_some(entry)
         };
         entry.get_or_init(read).as_ref()
     }

@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::stored::small;
-use super::surfaces::{Surfaces, key_of_path};
+use super::surfaces::Surfaces;
 use crate::cache::{Key, Reader, Writer};
 use crate::index::FuncId;
 use crate::index::reads::Reads;
-use crate::project::{Package, PackageId, Snapshot};
+use crate::project::{Package, PackageId};
 use crate::source::FileId;
 
 /// What was looked at in other packages.
-#[derive(Clone, Debug, Default)]
 pub struct Rests {
     /// The keys of paths, and of what stands there.
     files: Vec<(Key, Key)>,
@@ -31,42 +30,35 @@ impl Rests {
     pub fn of(
         reads: Reads,
         own: &Package,
-        snapshot: &Snapshot,
         surfaces: &Surfaces,
         does: impl Fn(FuncId) -> Option<Key>,
     ) -> Option<Rests> {
-        let is_other = |other: PackageId| other != own.id && surfaces.holds(other);
         let Reads { mut files, bodies, called, .. } = reads;
+        let is_other = |file: FileId| !own.files.contains(&file) && surfaces.placed(file).is_some();
         let mut parts: BTreeMap<FileId, Vec<Part>> = BTreeMap::new();
-        for (file, start) in bodies {
-            if files.contains(&file) || own.files.contains(&file) || surfaces.text(file).is_none() {
-                continue;
-            }
-            match surfaces.bodies(snapshot, file).and_then(|bodies| bodies.starting_at(start)) {
+        for (file, start) in bodies.into_iter().filter(|&(file, _)| is_other(file)) {
+            match surfaces.bodies(file).and_then(|bodies| bodies.starting_at(start)) {
                 Some(part) => parts.entry(file).or_default().push(part),
                 // Such as a function literal of a variable.
                 None => {
                     files.insert(file);
-                    parts.remove(&file);
                 }
             }
         }
-        let told = |file: FileId| {
-            let path = &snapshot.files.get(file.0 as usize)?.path;
-            Some((key_of_path(path), surfaces.text(file)?))
-        };
-        let files = files.into_iter().filter(|file| !own.files.contains(file));
+        parts.retain(|file, _| !files.contains(file));
+        let files = files.into_iter().filter(|&file| is_other(file));
         let parts = parts.into_iter().filter_map(|(file, mut parts)| {
             parts.sort_unstable();
-            let (path, text) = told(file)?;
+            let (path, text) = surfaces.placed(file)?;
             Some((path, text, parts))
         });
+        let is_other = |other: PackageId| other != own.id && surfaces.holds(other);
         let called = called.into_iter().filter(|func| is_other(func.package));
         let called = called
             .map(|func| Some((surfaces.name(func.package), func.index, does(func)?)))
             .collect::<Option<Vec<_>>>()?;
-        let (files, parts) = (files.filter_map(told).collect(), parts.collect());
-        let mut rests = Rests { files, parts, called };
+        let files = files.filter_map(|file| surfaces.placed(file)).collect();
+        let mut rests = Rests { files, parts: parts.collect(), called };
         rests.files.sort_unstable();
         rests.parts.sort_unstable();
         rests.called.sort_unstable();
@@ -74,19 +66,14 @@ impl Rests {
     }
 
     /// Whether all of it is as it was. `does` tells what a function does that may be looked at.
-    pub fn hold(
-        &self,
-        snapshot: &Snapshot,
-        surfaces: &Surfaces,
-        does: impl Fn(FuncId) -> Option<Key>,
-    ) -> bool {
+    pub fn hold(&self, surfaces: &Surfaces, does: impl Fn(FuncId) -> Option<Key>) -> bool {
         let is_same = |&(path, text): &(Key, Key)| {
-            surfaces.file(path).and_then(|file| surfaces.text(file)) == Some(text)
+            surfaces.file(path).is_some_and(|file| surfaces.text(file) == text)
         };
         let are_the_same = |(path, text, parts): &(Key, Key, Vec<Part>)| {
             let Some(file) = surfaces.file(*path) else { return false };
-            surfaces.text(file) == Some(*text)
-                || surfaces.bodies(snapshot, file).is_some_and(|bodies| {
+            surfaces.text(file) == *text
+                || surfaces.bodies(file).is_some_and(|bodies| {
                     parts.iter().all(|&(place, text)| bodies.text(place) == Some(text))
                 })
         };
@@ -100,11 +87,11 @@ impl Rests {
     }
 
     /// The same in this run, where it holds.
-    pub fn reads(&self, snapshot: &Snapshot, surfaces: &Surfaces) -> Reads {
+    pub fn reads(&self, surfaces: &Surfaces) -> Reads {
         let files = self.files.iter().filter_map(|&(path, _)| surfaces.file(path));
         let starts = self.parts.iter().flat_map(|(path, _, parts)| {
             let file = surfaces.file(*path);
-            let bodies = file.and_then(|file| surfaces.bodies(snapshot, file));
+            let bodies = file.and_then(|file| surfaces.bodies(file));
             let starts = parts.iter().filter_map(move |&(place, _)| bodies?.start(place));
             file.into_iter().flat_map(move |file| starts.clone().map(move |start| (file, start)))
         });

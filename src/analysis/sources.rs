@@ -104,7 +104,7 @@ impl Sources {
         };
         let sources = packages.iter().enumerate().map(of_package).collect();
         let names = named.into_iter().map(Hasher::finish).collect();
-        Surfaces::new(snapshot, sources, names, self.files.clone())
+        Surfaces::new(snapshot, sources, names, &self.files)
     }
 
     /// For each importer the key of what the catalog names, by the keys of the nodes.

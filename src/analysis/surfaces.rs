@@ -3,13 +3,12 @@
 //!
 //! [`Sources::surfaces`]: super::sources::Sources::surfaces
 
-use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
 use crate::cache::{Hasher, Key};
-use crate::project::{PackageId, Snapshot};
+use crate::project::{PackageId, Snapshot, SourceFile};
 use crate::source::{FileId, Span};
 use crate::syntax::functions;
 
@@ -22,10 +21,17 @@ pub struct Surfaces {
     /// What the packages are called.
     names: Vec<Key>,
     numbers: FxHashMap<Key, PackageId>,
-    /// The keys of the files of the run, and the files by the keys of their paths.
-    files: Vec<Key>,
+    files: Vec<Shown>,
+    /// The files by the keys of their paths.
     paths: FxHashMap<Key, FileId>,
-    bodies: Vec<OnceLock<Option<Bodies>>>,
+}
+
+/// A file of the run.
+struct Shown {
+    source: Arc<SourceFile>,
+    path: Key,
+    text: Key,
+    bodies: OnceLock<Option<Bodies>>,
 }
 
 /// The functions that a file declares, in order of source: where each starts, and its text with the comments
@@ -61,20 +67,26 @@ impl Bodies {
 }
 
 impl Surfaces {
-    /// Those of the packages of `snapshot`: what each rests on, its name, and the keys of all files.
+    /// Those of the packages of `snapshot`: what each rests on, its name, and the keys of all texts.
     pub fn new(
         snapshot: &Snapshot,
         packages: Vec<Option<Key>>,
         names: Vec<Key>,
-        files: Vec<Key>,
+        texts: &[Key],
     ) -> Surfaces {
+        let shown = |(source, &text): (&Arc<SourceFile>, &Key)| Shown {
+            source: Arc::clone(source),
+            path: Hasher::new("path").path(&source.path).finish(),
+            text,
+            bodies: OnceLock::new(),
+        };
+        let files: Vec<Shown> = snapshot.files.iter().zip(texts).map(shown).collect();
         Surfaces {
             packages,
             numbers: names.iter().copied().zip((0..).map(PackageId)).collect(),
             names,
-            bodies: files.iter().map(|_| OnceLock::new()).collect(),
+            paths: files.iter().map(|file| (file.path, file.source.id)).collect(),
             files,
-            paths: snapshot.files.iter().map(|file| (key_of_path(&file.path), file.id)).collect(),
         }
     }
 
@@ -93,24 +105,24 @@ impl Surfaces {
         self.numbers.get(&name).copied()
     }
 
+    /// The key of the path of a file of the run, and what stands there.
+    pub fn placed(&self, file: FileId) -> Option<(Key, Key)> {
+        self.files.get(file.0 as usize).map(|file| (file.path, file.text))
+    }
+
     /// What stands in a file of the run.
-    pub fn text(&self, file: FileId) -> Option<Key> {
-        self.files.get(file.0 as usize).copied()
+    pub fn text(&self, FileId(file): FileId) -> Key {
+        self.files[file as usize].text
     }
 
     /// The functions of a file of the run; `None` if it is not all Go.
-    pub fn bodies(&self, snapshot: &Snapshot, FileId(file): FileId) -> Option<&Bodies> {
-        let text = &snapshot.files[file as usize].text;
-        self.bodies[file as usize].get_or_init(|| Bodies::of(text.bytes())).as_ref()
+    pub fn bodies(&self, FileId(file): FileId) -> Option<&Bodies> {
+        let Shown { source, bodies, .. } = &self.files[file as usize];
+        bodies.get_or_init(|| Bodies::of(source.text.bytes())).as_ref()
     }
 
-    /// The file at a path, by [`key_of_path`].
+    /// The file at a path, by its key.
     pub fn file(&self, path: Key) -> Option<FileId> {
         self.paths.get(&path).copied()
     }
-}
-
-/// What stands for a path.
-pub fn key_of_path(path: &Path) -> Key {
-    Hasher::new("path").path(path).finish()
 }

@@ -7,12 +7,12 @@ use crate::source::Location;
 use crate::syntax::{Body, ConstSpec, DeclId, DeclKind, ExprId, File, FuncDecl, TypeSpec};
 
 use super::check::Checker;
-use super::package::{BodyOf, BodySlot, Func, Object, ObjectKind, Package};
+use super::package::{BodyOf, BodySlot, Object, ObjectKind, Package};
 use super::query::{self, Outcome, Question};
 use super::subst::Substitution;
 use super::{
     BodyInfo, Constant, DeclRef, Def, FuncId, Index, LocalKind, Named, ObjectId, Signature, Type,
-    TypeDecl, TypeParam, reads, universe,
+    TypeDecl, TypeParam, universe,
 };
 
 impl Index<'_> {
@@ -52,9 +52,8 @@ impl Index<'_> {
 
     /// The names and types of a function's signature and body, of a dependency's too.
     pub fn body(&self, id: FuncId) -> Arc<BodyInfo> {
+        self.look_into(id);
         let package = self.package(id.package);
-        let Func { file, decl, .. } = package.funcs[id.index as usize];
-        reads::body(file, package.span_of(file, decl).start);
         let slot = &package.funcs[id.index as usize].body;
         self.kept_body(package, slot, BodyOf::Func(id), || {
             let mut checker = self.checker(self.func_ref(id)).record();

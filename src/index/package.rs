@@ -232,7 +232,7 @@ impl Package {
     pub fn tree(&self, file: FileId, decl: DeclId) -> &Arc<File> {
         let tree = self.tree_of_spec(file, decl);
         match &tree.decl(decl).kind {
-            DeclKind::Func(_) => reads::body(file, self.span_of(file, decl).start),
+            DeclKind::Func(_) => self.look_into(file, decl),
             _ => reads::file(file),
         }
         tree
@@ -256,19 +256,25 @@ impl Package {
     /// The text of a declaration of one of its files, perhaps with others of its group; nothing is parsed
     /// for it.
     pub fn text_around(&self, file: FileId, decl: DeclId) -> (&SourceText, Span) {
+        self.look_into(file, decl);
+        self.placed(file, decl)
+    }
+
+    /// Notes that a declared function is looked at.
+    pub(super) fn look_into(&self, file: FileId, decl: DeclId) {
         reads::body(file, self.span_of(file, decl).start);
-        match &self.scope_of(file).tree {
-            Tree::Whole(file) => (&file.source, file.decl(decl).span),
-            Tree::Lazy(file) => file.text_around(decl),
-        }
     }
 
     /// Where a declaration stands in its file, in a lazy one all of its group. Shows nothing of what is
     /// in it.
     pub fn span_of(&self, file: FileId, decl: DeclId) -> Span {
+        self.placed(file, decl).1
+    }
+
+    fn placed(&self, file: FileId, decl: DeclId) -> (&SourceText, Span) {
         match &self.scope_of(file).tree {
-            Tree::Whole(file) => file.decl(decl).span,
-            Tree::Lazy(file) => file.text_around(decl).1,
+            Tree::Whole(file) => (&file.source, file.decl(decl).span),
+            Tree::Lazy(file) => file.text_around(decl),
         }
     }
 
