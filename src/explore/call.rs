@@ -362,7 +362,7 @@ impl Machine<'_> {
         // What waits without code of its own has no end to wait for.
         let Some(frame) = process.top() else { return Err(Stop::Cut(Bound::Defers)) };
         let args = Vec::new().into_boxed_slice();
-        frame.defers.insert(0, Deferred { callee, args, at });
+        frame.defers.insert(0, Deferred { callee, args, at, at_end: true });
         Ok(())
     }
 

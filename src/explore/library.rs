@@ -342,8 +342,11 @@ impl Machine<'_> {
                 });
                 if let Some(bottom) = process.frames.get_mut(tests.unwrap_or(0)) {
                     let args = Vec::new().into_boxed_slice();
-                    let deferred = Deferred { callee: call.args[0], args, at };
-                    std::rc::Rc::make_mut(bottom).defers.insert(0, deferred);
+                    let deferred = Deferred { callee: call.args[0], args, at, at_end: true };
+                    // What was given last runs first.
+                    let defers = &mut std::rc::Rc::make_mut(bottom).defers;
+                    let earlier = defers.iter().take_while(|deferred| deferred.at_end).count();
+                    defers.insert(earlier, deferred);
                 }
                 self.deliver(state, process, Vec::new(), call.want);
                 Some(Ok(()))

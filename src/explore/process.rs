@@ -25,6 +25,8 @@ pub(super) struct Deferred {
     pub callee: Value,
     pub args: Box<[Value]>,
     pub at: Site,
+    /// Whether it runs after all that `defer` has put off, as what `testing.T.Cleanup` is given.
+    pub at_end: bool,
 }
 
 /// A function that is running.

@@ -399,7 +399,7 @@ impl Machine<'_> {
                 if frame.defers.len() >= MAX_DEFERS {
                     return Err(Stop::Cut(Bound::Defers));
                 }
-                frame.defers.push(Deferred { callee, args, at: site });
+                frame.defers.push(Deferred { callee, args, at: site, at_end: false });
             }
             Op::Return(count) => {
                 let values = frame.take(count as usize);

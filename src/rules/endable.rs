@@ -76,6 +76,12 @@ impl Search {
         {
             return self.is_given(cx, function, given, depth);
         }
+        if let Some(beside) =
+            body.and_then(|body| literals::context_beside(function, body, literal))
+            && self.is_given(cx, function, beside, depth) == Some(false)
+        {
+            return Some(false);
+        }
         if !self.values.insert((literal, cx.func, index)) {
             return None;
         }

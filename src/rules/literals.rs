@@ -71,6 +71,27 @@ pub fn called_with(
     })
 }
 
+/// The context that a call is given together with a literal, and when: what that gets as a parameter is derived from it, and
+/// ends with it alone, unless the call is named for a time after which it does.
+pub fn context_beside(
+    function: &Function<'_>,
+    body: BodyId,
+    literal: ExprId,
+) -> Option<(At, ExprId)> {
+    let around = function.body(body).made?.body;
+    let (cfg, file) = (&function.body(around).cfg, function.file);
+    cfg.steps().find_map(|step| {
+        let call = cfg.step(step).call(file)?;
+        let args = function.args(call);
+        args.iter().find(|&&arg| file.unparen(arg) == literal)?;
+        let name = function.info.callee(call).qualified(function.index)?.name;
+        let is_timed = ["Timeout", "Deadline"].iter().any(|word| name.as_str().contains(word));
+        let context = args.iter().find(|&&arg| function.info.type_of(arg).is_context());
+        let context = context.filter(|_| !is_timed)?;
+        Some((At { body: around, step }, *context))
+    })
+}
+
 /// Whether all literals around a step run while the declared function is at work.
 pub fn is_under(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> bool {
     let function = &read.function;

@@ -195,7 +195,9 @@ fn meet(function: &Function<'_>, their: &Access, ours: &Access) -> bool {
         What::Read => is_struct(function, whole),
         What::Given => {
             is_struct(function, whole)
-                || !with_error(function, whole) && is_returned(function, whole)
+                || !with_error(function, whole)
+                    && is_returned(function, whole)
+                    && !can_order(function, whole)
         }
         What::ElementWritten | What::ElementRead => false,
     }
@@ -208,6 +210,17 @@ fn is_struct(function: &Function<'_>, access: &Access) -> bool {
         None => &function.info.local(access.variable).ty,
     };
     matches!(function.index.underlying(ty), Type::Struct(_) | Type::Array(_))
+}
+
+/// Whether who has a value can wait for those that write in it: what it points to has a channel or a lock.
+fn can_order(function: &Function<'_>, access: &Access) -> bool {
+    let Some(expr) = access.expr else { return false };
+    let of = function.info.type_of(expr).strip_pointer();
+    let Type::Struct(of) = function.index.underlying(of) else { return false };
+    of.fields.iter().any(|field| match field.ty.strip_pointer() {
+        Type::Chan(..) => true,
+        ty => ty.named().is_some_and(|named| named.qualified().path.as_str() == "sync"),
+    })
 }
 
 fn is_returned(function: &Function<'_>, access: &Access) -> bool {

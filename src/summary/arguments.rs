@@ -32,6 +32,8 @@ impl Arguments {
                 Some(selection.expression)
             }
             Def::External(name) if name.receiver.is_some() => Some(false),
+            // Of a type that is not known: what a package declares would be.
+            Def::Unknown => Some(false),
             _ => None,
         };
         let places = |expr: ExprId| match function.is_plain(expr) {

@@ -554,3 +554,83 @@ fn a_context_that_is_asked_for_its_end_and_nothing_else() {
         &["m.go:10 context-not-propagated high"],
     );
 }
+
+#[test]
+fn a_lock_that_a_literal_gives_back_where_it_stands() {
+    let source = |within: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"errors\"\n\t\"sync\"\n)\n\ntype Store struct {{\n\tmu  sync.Mutex\n\tall map[int]string\n}}\n\n\
+             func (s *Store) Put(i int, what string) error {{\n\ts.mu.Lock()\n\tif err := func() error {{\n{within}\
+             \t\tif what == \"\" {{\n\t\t\treturn errors.New(\"empty\")\n\t\t}}\n\t\ts.all[i] = what\n\t\treturn nil\n\t}}(); err != nil {{\n\
+             \t\treturn err\n\t}}\n\treturn s.drop(i)\n}}\n\n\
+             func (s *Store) drop(i int) error {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\tdelete(s.all, i)\n\treturn nil\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("\t\tdefer s.mu.Unlock()\n"))], &[]);
+    check(
+        &[("m.go", &source(""))],
+        &["m.go:24 double-lock medium", "m.go:23 unlock-missing medium"],
+    );
+}
+
+#[test]
+fn a_method_of_a_type_out_of_sight() {
+    let source = |stop: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"time\"\n\n\t\"github.com/jonboulle/clockwork\"\n)\n\n\
+             func Beat(clock clockwork.Clock, stop chan struct{{}}, beat func()) {{\n\tticker := clock.NewTicker(time.Second)\n\
+             {stop}\tfor {{\n\t\tselect {{\n\t\tcase <-stop:\n\t\t\treturn\n\t\tcase <-ticker.Chan():\n\t\t\tbeat()\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let module =
+        "module example.com/m\n\ngo 1.20\n\nrequire github.com/jonboulle/clockwork v0.4.0\n";
+    let tells = |stop: &str, expected: &[&str]| {
+        check(&[("go.mod", module), ("m.go", &source(stop))], expected);
+    };
+    tells("\tdefer ticker.Stop()\n", &[]);
+    tells("", &["m.go:14 timer-not-stopped high"]);
+}
+
+#[test]
+fn clean_ups_that_run_last_first() {
+    let source = |first: &str, second: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"sync\"\n\t\"testing\"\n)\n\nfunc TestAll(t *testing.T) {{\n\tvar all sync.WaitGroup\n\
+             \tgo_on := make(chan struct{{}})\n\tt.Cleanup({first})\n\tt.Cleanup({second})\n\tall.Add(1)\n\
+             \tgo func() {{\n\t\tdefer all.Done()\n\t\t<-go_on\n\t}}()\n}}\n"
+        )
+    };
+    let (wait, close) = ("all.Wait", "func() { close(go_on) }");
+    check(&[("m.go", "package m\n"), ("m_test.go", &source(wait, close))], &[]);
+    check(
+        &[("m.go", "package m\n"), ("m_test.go", &source(close, wait))],
+        &["m_test.go:17 receive-without-sender high"],
+    );
+}
+
+#[test]
+fn what_is_returned_has_a_channel_to_wait_for() {
+    let source = |field: &str, after: &str| {
+        format!(
+            "package m\n\nimport \"time\"\n\ntype Answer struct {{\n\tText string\n{field}}}\n\n\
+             func Ask(ask func() string, limit time.Duration) *Answer {{\n\tdone := make(chan struct{{}})\n\
+             \tanswer := &Answer{{{after}}}\n\tgo func() {{\n\t\tanswer.Text = ask()\n\t\tclose(done)\n\t}}()\n\
+             \tselect {{\n\tcase <-done:\n\tcase <-time.After(limit):\n\t}}\n\treturn answer\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("\tDone chan struct{}\n", "Done: done"))], &[]);
+    check(&[("m.go", &source("", ""))], &["m.go:12 shared-after-timeout medium"]);
+}
+
+#[test]
+fn a_context_that_a_helper_is_given_to_run_under() {
+    let source = |under: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"database/sql\"\n\t\"time\"\n\n\t\"k8s.io/apimachinery/pkg/util/wait\"\n)\n\n\
+             func Settle(ctx context.Context, db *sql.DB) error {{\n\treturn wait.PollUntilContextCancel({under}, time.Second, true, func(ctx context.Context) (bool, error) {{\n\
+             \t\t_, err := db.ExecContext(context.Background(), \"update jobs\")\n\t\treturn err == nil, ctx.Err()\n\t}})\n}}\n"
+        )
+    };
+    check(&[("m.go", &source("context.Background()"))], &[]);
+    check(&[("m.go", &source("ctx"))], &["m.go:13 context-not-propagated medium"]);
+}

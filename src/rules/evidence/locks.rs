@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, ObjectId, QualifiedName, Type};
+use crate::index::{Callee, Def, FuncId, LocalId, ObjectId, QualifiedName, Type};
 use crate::program::library::{LibType, lib_type};
 use crate::rules::evidence::runners::Runners;
 use crate::rules::scene::{Scene, counts_where, outside_tests};
@@ -557,6 +557,33 @@ pub(super) fn held_at(
     held
 }
 
+/// Whether a call may run a function literal that gives back a lock which it has not taken: one that is called where
+/// it stands, is given to the call, or is in the variable that is called.
+fn given_by_literal(scene: &Scene<'_>, call: ExprId, lock: Object) -> bool {
+    let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
+    let called = scene.local(callee);
+    let own = scene.span(Node::Expr(call));
+    scene.nodes.iter().any(|&node| {
+        let Node::Expr(inner) = node else { return false };
+        let Some(literal) = scene.literal_around(node) else { return false };
+        gives_back(scene, inner, lock)
+            && scene.go_around(literal).is_none()
+            && (own.contains(scene.span(Node::Expr(literal)))
+                || called.is_some() && called == held_in(scene, literal))
+            && !scene.nodes.iter().any(|&node| {
+                matches!(node, Node::Expr(other) if scene.literal_around(node) == Some(literal)
+                    && taken(scene, other).is_some_and(|taken| taken.object == lock))
+            })
+    })
+}
+
+/// The variable that a function literal is assigned to.
+fn held_in(scene: &Scene<'_>, literal: ExprId) -> Option<LocalId> {
+    let (variables, values) = scene.assignment(scene.parent(Node::Expr(literal))?)?;
+    let at = values.iter().position(|&value| scene.file.unparen(value) == literal)?;
+    *variables.get(at)?
+}
+
 /// Whether a lock is held at a step, whatever way leads there from the start; these steps take it.
 fn is_held(
     scene: &Scene<'_>,
@@ -590,7 +617,9 @@ fn is_held(
         .steps()
         .filter(|&step| {
             let Step::Call(call) = cfg.step(step) else { return false };
-            gives_back(scene, call, lock) || locks.given_by_callee(scene, call, lock)
+            gives_back(scene, call, lock)
+                || locks.given_by_callee(scene, call, lock)
+                || given_by_literal(scene, call, lock)
         })
         .collect();
     let from_take = matches!(start, Start::After(_));
