@@ -10,7 +10,7 @@ use crate::explore::state::State;
 use crate::explore::symbolic::{COUNTS, shrink};
 use crate::explore::value::{ObjectId, Term, Unknown, Value};
 use crate::explore::{Bound, Calls, Site};
-use crate::program::code::{Builtin, FuncId, NameId, Pc, Slot};
+use crate::program::code::{Builtin, FuncId, NameId, Op, Pc, Slot};
 use crate::program::types::{Type, TypeId};
 
 /// A call about to happen.
@@ -257,10 +257,20 @@ impl Machine<'_> {
         }
         let results = match method {
             None => self.unknown_results(state, call.callee),
-            Some(_) => Vec::new(),
+            Some(name) => self.listed(process, name, &call).into_iter().collect(),
         };
         self.deliver(state, process, results, call.want);
         Ok(())
+    }
+
+    /// What a method of an unknown without arguments gives, if it is asked only for how many there are, or to go over
+    /// them: the same each time, as a field of it would be. `len(b.Txs())`
+    fn listed(&mut self, process: &Process, name: NameId, call: &Call) -> Option<Value> {
+        let frame = process.frames.last().filter(|_| call.args.is_empty() && call.want == 1)?;
+        let next = self.program.func(frame.func).code.get(frame.pc as usize);
+        let is_kept = call.callee.is_unknown() && self.terms.keeps(&[call.callee]);
+        (is_kept && matches!(next, Some(Op::Len | Op::RangeStart(_))))
+            .then(|| Value::Term(self.terms.intern(Term::Member(call.callee, name))))
     }
 
     /// The results of a function value of which the type is known, up to the first that is more than a number, a

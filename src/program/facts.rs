@@ -380,6 +380,10 @@ fn own_traits(program: &Program, func: &Func, fields: &Fields, named: &[Named]) 
                     traits.waits = true;
                 }
             }
+            // A variable without a value: a channel that is nil, unless somebody makes one.
+            Op::Zero(ty) => {
+                traits.root |= matches!(program.types.underlying(ty), Type::Chan(..));
+            }
             Op::Send | Op::Receive { .. } | Op::Select(_) | Op::Close => {
                 traits.synchronises = true;
                 traits.waits = true;

@@ -26,6 +26,7 @@ mod drained;
 mod exhausted;
 mod forsaken;
 mod gathered;
+mod getter;
 mod given_up;
 mod groups;
 mod half_set;

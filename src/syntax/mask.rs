@@ -9,6 +9,7 @@
 //! | `func (r R) M[T any](x T)` (since 1.27) | no type parameters | spaces; parsed by themselves |
 //! | `interface{ M() }.M`, `(struct{ T }).M` | no type literal as an operand | a name; parsed by itself |
 //! | `if ; cond {`, `switch ; {` | no empty statement | a space |
+//! | `new:`, `continue make` | no label with that name | another name |
 //! | `L: M: }` | a statement after the second label | a semicolon |
 //! | `const ( F = 1 )` | a semicolon | a semicolon, or no parentheses |
 //! | `x := 1 /* two`, `lines */ y := 2` | a semicolon | a semicolon |
@@ -39,7 +40,7 @@ pub(super) fn mask(text: &[u8]) -> Option<Masked> {
         let token = tokens.list[at];
         let span = Span::new(token.start, token.end);
         match token.tok {
-            Tok::Name if tokens.takes_value(text, at) => {
+            Tok::Name if tokens.takes_value(text, at) || tokens.is_label(text, at) => {
                 masked.text[token.start as usize] = b'_';
             }
             Tok::Keyword(Keyword::If | Keyword::Switch) => {
@@ -139,6 +140,15 @@ impl Tokens {
         let close = self.partner[name + 1];
         (self.tok(close + 1) == Tok::Open(b'('))
             .then(|| Span::new(self.list[name + 1].start, self.list[close].end))
+    }
+
+    /// Whether the name at `at` is `new` or `make`, and may be a label.
+    fn is_label(&self, text: &[u8], at: usize) -> bool {
+        let Token { start, end, .. } = self.list[at];
+        let leaves =
+            |tok| matches!(tok, Tok::Keyword(Keyword::Break | Keyword::Continue | Keyword::Goto));
+        matches!(&text[start as usize..end as usize], b"new" | b"make")
+            && (self.tok(at + 1) == Tok::Colon || at > 0 && leaves(self.tok(at - 1)))
     }
 
     /// Whether the name at `at` is `new` or `make` of a call whose first argument is no type.

@@ -1,7 +1,7 @@
 //! What is found where a callback sends, a caller keeps a channel in a variable of its own, or another lock stands
 //! beside: pairs that differ in little.
 
-use crate::cli::tells_of_file as check;
+use crate::cli::{tells_of_file as check, tells_of_module};
 
 const WALK: &str = r#"package m
 
@@ -223,4 +223,40 @@ fn a_group_of_a_function_that_nobody_counts_down() {
         &FETCH.replace("results <- fetch(name)", "results <- fetch(name)\n\t\t\tcount(&wg)"),
         &[],
     );
+}
+
+#[test]
+fn a_channel_that_only_one_way_gives() {
+    let source = |waits: &str| {
+        format!(
+            "package m\n\ntype Builder struct {{\n\tVerbose bool\n}}\n\n\
+             func (b *Builder) Run(attach func() chan error, start func() error) error {{\n\tvar failed chan error\n\
+             \tif b.Verbose {{\n\t\tfailed = attach()\n\t}}\n\tif err := start(); err != nil {{\n\t\treturn err\n\t}}\n{waits}}}\n"
+        )
+    };
+    tells_of_module(&source("\treturn <-failed\n"), &["m.go:15 nil-channel medium"]);
+    let guarded = "\tif b.Verbose {\n\t\treturn <-failed\n\t}\n\treturn nil\n";
+    tells_of_module(&source(guarded), &[]);
+}
+
+#[test]
+fn a_part_that_a_method_found() {
+    let source = |found: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype Server struct {{\n\tmu  sync.Mutex\n\tall []*Job\n}}\n\n\
+             type Job struct {{\n\tmu   sync.Mutex\n\tid   string\n\ts    *Server\n\tdone bool\n}}\n\n\
+             func (s *Server) Start(id string) *Job {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\
+             \tj := &Job{{id: id, s: s}}\n\ts.all = append(s.all, j)\n\treturn j\n}}\n\n\
+             func (s *Server) Finish(id string) {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\tj := s.find(id)\n\
+             \tif j == nil {{\n\t\treturn\n\t}}\n\tj.finish()\n}}\n\n\
+             func (j *Job) finish() {{\n\tj.mu.Lock()\n\tj.done = true\n\tj.mu.Unlock()\n}}\n\n\
+             func (j *Job) Close() {{\n\tj.mu.Lock()\n\tdefer j.mu.Unlock()\n\tj.s.mu.Lock()\n\tdefer j.s.mu.Unlock()\n\
+             \tj.s.all = nil\n}}\n\n\
+             func (s *Server) find(id string) *Job {{\n{found}\treturn nil\n}}\n"
+        )
+    };
+    let own = "\tfor _, j := range s.all {\n\t\tif j.id == id {\n\t\t\treturn j\n\t\t}\n\t}\n";
+    tells_of_module(&source(own), &["m.go:43 lock-order medium"]);
+    // One that nobody else has.
+    tells_of_module(&source("\tif id != \"\" {\n\t\treturn &Job{id: id}\n\t}\n"), &[]);
 }

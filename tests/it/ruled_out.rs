@@ -1,6 +1,8 @@
 //! What another fact of the program rules out: pairs of programs, one with the fact and one without.
 
-use crate::cli::{found, module, straggler, tells as check, tells_of_file};
+use crate::cli::{
+    found, module, straggler, tells as check, tells_nothing, tells_of_file, tells_of_module,
+};
 
 #[test]
 fn a_part_that_says_whether_it_has_sent() {
@@ -569,7 +571,7 @@ fn a_lock_that_a_literal_gives_back_where_it_stands() {
     check(&[("m.go", &source("\t\tdefer s.mu.Unlock()\n"))], &[]);
     check(
         &[("m.go", &source(""))],
-        &["m.go:24 double-lock medium", "m.go:23 unlock-missing medium"],
+        &["m.go:14 unlock-missing medium", "m.go:24 double-lock medium"],
     );
 }
 
@@ -604,7 +606,7 @@ fn clean_ups_that_run_last_first() {
     check(&[("m.go", "package m\n"), ("m_test.go", &source(wait, close))], &[]);
     check(
         &[("m.go", "package m\n"), ("m_test.go", &source(close, wait))],
-        &["m_test.go:17 receive-without-sender high"],
+        &["m_test.go:16 receive-without-sender high"],
     );
 }
 
@@ -619,7 +621,7 @@ fn what_is_returned_has_a_channel_to_wait_for() {
         )
     };
     check(&[("m.go", &source("\tDone chan struct{}\n", "Done: done"))], &[]);
-    check(&[("m.go", &source("", ""))], &["m.go:12 shared-after-timeout medium"]);
+    check(&[("m.go", &source("", ""))], &["m.go:13 shared-after-timeout medium"]);
 }
 
 #[test]
@@ -632,5 +634,37 @@ fn a_context_that_a_helper_is_given_to_run_under() {
         )
     };
     check(&[("m.go", &source("context.Background()"))], &[]);
-    check(&[("m.go", &source("ctx"))], &["m.go:13 context-not-propagated medium"]);
+    check(&[("m.go", &source("ctx"))], &["m.go:13 context-not-propagated high"]);
+}
+
+#[test]
+fn a_word_that_is_said_when_all_who_send_have_left() {
+    let source = |counted: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype Runner struct {{\n\tall  sync.WaitGroup\n\tdone chan int\n}}\n\n\
+             func New() *Runner {{\n\treturn &Runner{{done: make(chan int)}}\n}}\n\n\
+             func (r *Runner) work(jobs chan int) {{\n\tfor job := range jobs {{\n\t\tr.done <- job\n\t}}\n}}\n\n\
+             func (r *Runner) Run(jobs chan int) {{\n\tfor i := 0; i < 3; i++ {{\n\t\tr.all.Add(1)\n\t\tgo func() {{\n{counted}\
+             \t\t}}()\n\t}}\n\tover := make(chan struct{{}})\n\tgo func() {{\n\t\tr.all.Wait()\n\t\tclose(over)\n\t}}()\n\
+             \tfor {{\n\t\tselect {{\n\t\tcase <-r.done:\n\t\tcase <-over:\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let after = "\t\t\tr.work(jobs)\n\t\t\tr.all.Done()\n";
+    let before = "\t\t\tr.all.Done()\n\t\t\tr.work(jobs)\n";
+    tells_nothing(&source(after));
+    tells_of_module(&source(before), &["m.go:16 send-without-receiver medium"]);
+}
+
+#[test]
+fn how_many_there_are_is_asked_twice() {
+    let source = |of: &str, turns: &str| {
+        format!(
+            "package m\n\ntype Block interface{{ {of}() []int }}\n\n\
+             func All(b Block, do func(int) int) int {{\n\tin := make(chan int)\n\
+             \tfor _, tx := range b.{of}() {{\n\t\tgo func() {{ in <- do(tx) }}()\n\t}}\n\tsum := 0\n\
+             \tfor n := 0; n < {turns}; n++ {{\n\t\tsum += <-in\n\t}}\n\treturn sum\n}}\n"
+        )
+    };
+    tells_nothing(&source("Txs", "len(b.Txs())"));
+    tells_of_module(&source("Txs", "len(b.Txs())-1"), &["m.go:8 send-without-receiver medium"]);
 }

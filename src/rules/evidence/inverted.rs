@@ -15,8 +15,9 @@ mod instances;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Callee, FuncId, LocalId, LocalKind, TypeDecl};
+use crate::index::{FuncId, LocalId, LocalKind, TypeDecl};
 use crate::rules::evidence::confidence;
+use crate::rules::evidence::getter::{root_of, taken_by};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{
     Locking, Locks, Object, Taken, embeds_lock, fields, held_at, tells_of_locks,
@@ -27,7 +28,7 @@ use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
 use crate::summary::{Read, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node};
 use below::{Below, Known};
 
 /// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
@@ -313,76 +314,6 @@ fn is_given(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, depth: u32) -> b
         _ => root_of(scene, from),
     };
     from.is_some_and(|from| from != local && is_given(scene, read, from, depth))
-}
-
-/// What a call takes out of what it is a method of, if it gives nothing else: `s.get(name)`, which returns
-/// `s.all[name]`.
-fn taken_by(scene: &Scene<'_>, call: ExprId) -> Option<ExprId> {
-    let Callee::Func(callee) = *scene.info.callee(call) else { return None };
-    let (base, _) = scene.method_call(call)?;
-    let getter = Scene::of(&scene.cx.package, callee)
-        .filter(|_| callee.package == scene.cx.func.package && callee != scene.cx.func)?;
-    let receiver = getter.receiver()?;
-    let read = getter.cx.summaries().read(callee)?;
-    let result = getter.info.locals().iter().position(|it| it.kind == LocalKind::Result(0));
-    let result = result.map(|at| LocalId(at as u32));
-    let mut parts = 0;
-    for &node in getter.nodes.iter() {
-        let Node::Stmt(stmt) = node else { continue };
-        let StmtKind::Return(values) = &getter.file.stmt(stmt).kind else { continue };
-        if getter.literal_around(node).is_some() {
-            continue;
-        }
-        parts += match values.first() {
-            Some(&value) if getter.is_nil(value) => 0,
-            Some(&value) if is_part_of(&getter, &read, value, receiver) => 1,
-            Some(_) => return None,
-            None => {
-                let all = || {
-                    read.function.definitions_of(result?).try_fold(0, |sum, it| {
-                        let value = match it.source {
-                            Source::Zero => return Some(sum),
-                            _ => read.function.taken_from(it)?,
-                        };
-                        let is_part = is_part_of(&getter, &read, value, receiver);
-                        (is_part || getter.is_nil(value)).then_some(sum + u32::from(is_part))
-                    })
-                };
-                all()?
-            }
-        };
-    }
-    (parts > 0).then_some(base)
-}
-
-/// Whether a value was taken out of a variable, and is not the variable itself.
-fn is_part_of(scene: &Scene<'_>, read: &Read<'_>, value: ExprId, whole: LocalId) -> bool {
-    let value = scene.file.unparen(value);
-    let mut at = value;
-    for _ in 0..MAX_VARIABLES {
-        let root = root_of(scene, at);
-        if root == Some(whole) {
-            return scene.local(at).is_none();
-        }
-        let only = root.and_then(|root| read.function.only_definition_of(root));
-        let Some(from) = only.and_then(|only| read.function.taken_from(only)) else { break };
-        at = scene.file.unparen(from);
-    }
-    false
-}
-
-/// The variable that an expression selects something of, also by an index.
-fn root_of(scene: &Scene<'_>, expr: ExprId) -> Option<LocalId> {
-    let mut at = scene.file.unparen(expr);
-    loop {
-        at = match scene.file.expr(at).kind {
-            ExprKind::Selector { base, .. }
-            | ExprKind::Index { base, .. }
-            | ExprKind::TypeAssert { base, .. } => scene.file.unparen(base),
-            ExprKind::Unary { op: UnaryOp::Recv, operand } => scene.file.unparen(operand),
-            _ => return scene.local(at),
-        };
-    }
 }
 
 /// Whether two functions may take the same two locks in their orders at the same time, and wait.

@@ -6,8 +6,8 @@
 //! do are done. Where several goroutines each say so, who leaves has counted as many words as it has started of
 //! them.
 
-use crate::flow::StepId;
-use crate::index::{LocalId, Type};
+use crate::flow::{Step, StepId};
+use crate::index::{Callee, LocalId, Type};
 use crate::rules::conditions::locals_in;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
@@ -32,6 +32,7 @@ pub(super) fn is_last_word(
             sends().all(|send| {
                 is_sent_by_one(groups, group, receive, send) && is_over(groups, send, word)
                     || is_awaited(groups, send, word)
+                    || is_handed_out(groups, send) && is_behind_unknown(groups, word)
                     || is_counted(groups, receive, send, word, channel)
             })
         })
@@ -151,15 +152,10 @@ fn bounds<'s>(scene: &'s Scene<'_>, turns: StmtId) -> impl Iterator<Item = Strin
     })
 }
 
-/// Whether the word is said behind a wait for a group that a sender leaves when it returns.
+/// Whether the word is said behind a wait for a group that a sender leaves when it returns, or that all who call it
+/// leave after that.
 fn is_awaited(groups: &Groups<'_>, send: &Op, word: &Op) -> bool {
     let (scene, sender) = (&groups.scenes[word.scene], &groups.scenes[send.scene]);
-    let last = |text: String| text.rsplit('.').next().unwrap_or_default().to_owned();
-    let group_of = |scene: &Scene<'_>, node: Node, name: &str| {
-        let Node::Expr(call) = node else { return None };
-        let (base, method) = scene.method_call(call)?;
-        (method.name.as_str() == name).then(|| last(scene.text(base)))
-    };
     let Some(cfg) = scene.graph(word.literal) else { return false };
     let Some(at) = word.step(scene, &cfg) else { return false };
     let waits = scene.nodes.iter().filter(|&&node| {
@@ -168,14 +164,77 @@ fn is_awaited(groups: &Groups<'_>, send: &Op, word: &Op) -> bool {
             && step.is_some_and(|step| step != at && cfg.dominates(step, at))
     });
     waits.filter_map(|&node| group_of(scene, node, "Wait")).any(|group| {
-        sender.nodes.iter().any(|&node| {
-            let is_last = || {
-                sender.around(node).any(|around| {
-                    matches!(around, Node::Stmt(stmt)
-                        if matches!(sender.file.stmt(stmt).kind, StmtKind::Defer(_)))
-                })
-            };
-            group_of(sender, node, "Done").as_ref() == Some(&group) && is_last()
-        })
+        let leaves = |node: &Node| group_of(sender, *node, "Done").as_ref() == Some(&group);
+        sender.nodes.iter().any(|node| leaves(node) && is_deferred(sender, *node))
+            || is_called_within(sender, &group)
     })
+}
+
+/// Whether a send is one of a function that is only handed to others, who run it when they do.
+fn is_handed_out(groups: &Groups<'_>, send: &Op) -> bool {
+    let scene = &groups.scenes[send.scene];
+    match send.literal {
+        Some(literal) => match scene.parent(Node::Expr(literal)) {
+            Some(Node::Expr(call)) => scene.args(call).contains(&literal),
+            _ => false,
+        },
+        None => {
+            let uses = scene.cx.package.uses();
+            let is_named = uses.named.get(&scene.cx.func).is_some_and(|all| !all.is_empty());
+            is_named && !uses.calls.contains_key(&scene.cx.func)
+        }
+    }
+}
+
+/// Whether a word is said behind a call of code out of sight: what was handed to that, it may have run until then.
+fn is_behind_unknown(groups: &Groups<'_>, word: &Op) -> bool {
+    let scene = &groups.scenes[word.scene];
+    let Some(cfg) = scene.graph(word.literal) else { return false };
+    let Some(at) = word.step(scene, &cfg) else { return false };
+    cfg.steps().any(|step| {
+        let Step::Call(call) = cfg.step(step) else { return false };
+        let callee = scene.info.callee(call);
+        let is_unknown = matches!(
+            callee,
+            Callee::InterfaceMethod(_) | Callee::Value(_) | Callee::Unknown { .. }
+        );
+        is_unknown && step != at && cfg.dominates(step, at)
+    })
+}
+
+/// The last name of what a call is a method of, if the method has this name.
+fn group_of(scene: &Scene<'_>, node: Node, method: &str) -> Option<String> {
+    let Node::Expr(call) = node else { return None };
+    let (base, name) = scene.method_call(call)?;
+    let last = |text: String| text.rsplit('.').next().unwrap_or_default().to_owned();
+    (name.name.as_str() == method).then(|| last(scene.text(base)))
+}
+
+/// Whether a node stands in a statement that defers it.
+fn is_deferred(scene: &Scene<'_>, node: Node) -> bool {
+    scene.around(node).any(|around| {
+        matches!(around, Node::Stmt(stmt)
+            if matches!(scene.file.stmt(stmt).kind, StmtKind::Defer(_)))
+    })
+}
+
+/// Whether all who call a function, and wait for it, leave the group of this name later.
+fn is_called_within(called: &Scene<'_>, group: &str) -> bool {
+    let package = &called.cx.package;
+    let uses = package.uses();
+    let calls = uses.calls.get(&called.cx.func).map_or(&[][..], Vec::as_slice);
+    !calls.is_empty()
+        && calls.iter().all(|&(func, call)| {
+            Scene::of(package, func).is_some_and(|caller| {
+                let body = caller.literal_around(Node::Expr(call));
+                caller.go_of(call).is_none()
+                    && caller.nodes.iter().any(|&node| {
+                        let is_later = caller.span(node).start > caller.span(Node::Expr(call)).end
+                            || is_deferred(&caller, node);
+                        is_later
+                            && caller.literal_around(node) == body
+                            && group_of(&caller, node, "Done").as_deref() == Some(group)
+                    })
+            })
+        })
 }

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::index::{Callee, Def, Field, LocalId, LocalKind, Type, TypeDecl};
+use crate::rules::evidence::getter::field_taken_by;
 use crate::rules::evidence::runners::is_new;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
@@ -271,7 +272,8 @@ pub(super) fn taken_out_of(
     taken_through(scene, function, value, MAX_VARIABLES)
 }
 
-fn taken_through(
+/// As [`taken_out_of`], through so many variables, also of other functions that only take something out.
+pub(super) fn taken_through(
     scene: &Scene<'_>,
     function: &Function<'_>,
     value: ExprId,
@@ -286,6 +288,9 @@ fn taken_through(
             ExprKind::Selector { base, name } => {
                 let is_field = matches!(scene.info.resolve(at), Def::Field(_));
                 return is_field.then_some((base, name.name));
+            }
+            ExprKind::Call { .. } => {
+                return field_taken_by(scene, at, variables.checked_sub(1)?);
             }
             _ => break,
         };

@@ -18,10 +18,23 @@ const BRIEF: i128 = 30_000_000_000;
 
 /// The finding about a ticker or timer that is thrown away while it runs, if there is one.
 pub fn check(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
-    match held.fact.ends.is_empty() {
+    match held.fact.ends.is_empty() || is_channel_alone(function, held) {
         true => unstoppable(cx, function, held),
         false => waited_for(cx, function, held),
     }
+}
+
+/// Whether a ticker is made for its channel, and nobody has the ticker itself: `time.NewTicker(d).C`.
+fn is_channel_alone(function: &Function<'_>, held: &Held<'_>) -> bool {
+    let file = function.file;
+    let parents = file.parents(Node::Decl(function.index.func(function.id).decl));
+    let around = || parents.of(Node::Expr(held.call));
+    &*held.fact.what == "ticker"
+        && held.name.is_none()
+        && matches!(around(), Some(Node::Expr(outer)) if matches!(
+            file.expr(outer).kind,
+            ExprKind::Selector { name, .. } if name.name.as_str() == "C"
+        ))
 }
 
 /// `time.Tick` in a function that returns, or again and again.
@@ -42,8 +55,8 @@ fn unstoppable(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) ->
     };
     let mut finding = cx.finding(held.span(function), "nobody can stop it", message);
     finding.why =
-        "with this module's `go` line the runtime keeps a ticker until it is stopped, and \
-                   `time.Tick` gives nothing to stop it with"
+        "with this module's `go` line the runtime keeps a ticker until it is stopped, and a \
+                   channel alone gives nothing to stop it with"
             .to_owned();
     finding.help = match again {
         true => "make one `time.NewTicker` before the loop and `defer` its `Stop`, or use \

@@ -226,7 +226,11 @@ fn tells(scene: &Scene<'_>, graph: &Cfg, step: StepId, own: ExprId) -> bool {
         Callee::Conversion(_) => false,
         Callee::Func(func) => named(scene.cx.index().func(*func).name),
         _ => match scene.method_call(call) {
-            Some((_, name)) => named(name.name),
+            // Who asks a context for its channel ends nothing.
+            Some((base, name)) => {
+                named(name.name)
+                    && !(name.name.as_str() == "Done" && scene.info.type_of(base).is_context())
+            }
             // Of a function value, or a literal, nothing is known.
             None => true,
         },
