@@ -62,6 +62,7 @@ mod supply;
 mod suppress;
 mod syntax;
 mod together;
+mod twice;
 mod unlocked;
 mod untaken;
 mod wide;
