@@ -64,5 +64,6 @@ mod syntax;
 mod together;
 mod unlocked;
 mod untaken;
+mod untold;
 mod wide;
 mod words;
