@@ -42,6 +42,7 @@ mod order;
 mod outlived;
 mod output;
 mod overtaken;
+mod own_sends;
 mod pages;
 mod places;
 mod program;
