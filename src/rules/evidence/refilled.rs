@@ -102,21 +102,13 @@ fn is_run_by(home: &Scene<'_>, receive: &Op, func: FuncId, depth: u32) -> bool {
     let mut called = false;
     let alone = !declared.name.is_exported()
         && naming(&home.cx, declared.name).all(|other| {
-            let in_turn: Vec<ExprId> = other
-                .methods_in_turn(None)
-                .filter(|call| call.1 == func)
-                .map(|call| call.0)
-                .collect();
-            let owned = receive.literal.filter(|_| other.cx.func == home.cx.func);
-            let by_literal = other.methods_in_turn(owned).filter(|call| call.1 == func);
-            let by_literal = if owned.is_some() { by_literal.count() } else { 0 };
-            let all = other.calls(func).count();
+            let is_home = other.cx.func == home.cx.func;
+            let owner = receive.literal.filter(|_| is_home);
+            let of_func = other.methods_in_turn(owner).filter(|&(_, callee, _)| callee == func);
+            let (all, in_turn) = (other.calls(func).count(), of_func.count());
             called |= all > 0;
             all == 0
-                || other.cx.func == home.cx.func && by_literal == all
-                || in_turn.len() == all
-                    && (other.cx.func == home.cx.func && receive.literal.is_none()
-                        || is_run_by(home, receive, other.cx.func, depth))
+                || in_turn == all && (is_home || is_run_by(home, receive, other.cx.func, depth))
         });
     alone && called
 }

@@ -5,12 +5,12 @@
 //! anything with a channel, so no wait of anybody comes after it; and there is a way from the `go` statement
 //! to a read in the body that started it, or in what that defers, on which the function neither writes the
 //! variable itself nor waits for anything. What it waits for might be there to give the goroutine its
-//! time, and is not told.
+//! time, and is not told; nor is a flag that a loop asks again and again.
 
 use crate::catalog;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Passing, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Builtin, Callee, Type};
+use crate::index::{Basic, Builtin, Callee, Type};
 use crate::rules::FunctionCx;
 use crate::rules::access::{self, Access, What};
 use crate::rules::shared_after_timeout::begun::Begun;
@@ -141,6 +141,7 @@ fn first_read(
         .filter(|access| {
             !access.what.is_write()
                 && access.fields == their.fields
+                && !is_polled(function, access)
                 && meet(function, their, access)
         })
         .collect();
@@ -152,6 +153,16 @@ fn first_read(
     let found = function.body(body).cfg.search(from, (), &mut walk);
     let PathEnd::Step(step) = found.first()?.end else { return None };
     ours.into_iter().find(|access| access.at.step == step)
+}
+
+/// Whether a read is of a flag, in a loop.
+fn is_polled(function: &Function<'_>, access: &Access) -> bool {
+    let ty = match access.expr {
+        Some(expr) => function.info.type_of(expr),
+        None => &function.info.local(access.variable).ty,
+    };
+    let is_flag = matches!(function.index.underlying(ty), Type::Basic(Basic::Bool));
+    is_flag && function.body(access.at.body).cfg.reaches(access.at.step, access.at.step)
 }
 
 /// A walk along what a body does while the goroutine may write.
