@@ -43,6 +43,7 @@ mod never_done;
 mod never_released;
 mod nilled;
 mod one_ended;
+mod other_arm;
 mod outlived;
 mod outside;
 mod overtaken;
@@ -137,6 +138,7 @@ pub fn send_and_receive_in_one_goroutine(package: &PackageCx<'_>, findings: &mut
     let groups = Groups::told_of(package);
     both_ends::check(&groups, findings);
     own_receiver::check(&groups, findings);
+    other_arm::check(&groups, findings);
     refilled::check(&groups, findings);
 }
 

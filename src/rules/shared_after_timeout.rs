@@ -1,21 +1,25 @@
 //! `shared-after-timeout`: a function gives up waiting for its goroutine, and goes on with variables
 //! that the goroutine may write at that very time; or a filter does so with an object that it has
 //! put into the request's context, outside of a filter that leaves its handler behind; or with the
-//! response writer that it gave to the handler.
+//! response writer that it gave to the handler. Where the goroutine tells nobody that it is done, the
+//! function need not have waited.
 
+mod begun;
 mod outside;
+mod untold;
 mod writer;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Path, PathEnd, Step, StepId};
-use crate::index::{Callee, Def, LocalId, Type};
+use crate::index::{Def, LocalId, Type};
 use crate::rules::access::{self, Access, What};
-use crate::rules::handoff::{go_keyword, way_out};
-use crate::rules::scene::{holds_any, serves_tests};
+use crate::rules::handoff::way_out;
+use crate::rules::scene::{holds_any, may_start_goroutines, serves_tests};
+use crate::rules::shared_after_timeout::begun::Begun;
 use crate::rules::{Check, FunctionCx, Rule};
 use crate::source::Span;
-use crate::summary::{Act, At, BodyId, Function, Read, Spawn};
-use crate::syntax::{ExprId, StmtKind};
+use crate::summary::{Act, At, BodyId, Function, Read};
+use crate::syntax::StmtKind;
 
 pub const RULE: Rule = Rule {
     page: include_str!("../../rules/shared-after-timeout.md"),
@@ -34,24 +38,26 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn of_goroutines(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    if !holds_any(cx, &["go func", "go\tfunc"]) || !holds_any(cx, &["select"]) {
+    let starts = may_start_goroutines(cx);
+    if !holds_any(cx, &["func("]) || !starts && !holds_any(cx, &["select"]) {
         return;
     }
     let Some(read) = cx.summaries().read(cx.func) else { return };
     for body in read.function.bodies() {
-        for spawn in &read.effects(body).spawns {
-            findings.extend(check_spawn(cx, &read, spawn));
+        for begun in begun::all(&read, body) {
+            let told = check_begun(cx, &read, &begun);
+            findings.extend(told.or_else(|| untold::check(cx, &read, &begun)));
         }
     }
 }
 
-fn check_spawn(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Option<Finding> {
+fn check_begun(cx: &FunctionCx<'_>, read: &Read<'_>, begun: &Begun) -> Option<Finding> {
     let function = &read.function;
-    let inside = bodies_of(function, spawn.call)?;
+    let Begun { spawn, inside, .. } = begun;
     let theirs: Vec<Access> = inside
         .iter()
         .flat_map(|&body| access::of_body(function, body))
-        .filter(|access| is_outside(function, access, &inside) && is_late(function, access))
+        .filter(|access| is_outside(function, access, inside) && is_late(function, access))
         .collect();
     let ours = access::of_body(function, spawn.at.body);
     let mut conflicts: Vec<Conflict<'_>> = Vec::new();
@@ -75,7 +81,10 @@ fn check_spawn(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Option<Fi
         let wanted = |step: StepId| {
             of_variable(step).is_some() && leaves_from(function, spawn.at.body, step)
         };
-        let renews = |step: StepId| declares(function, spawn.at.body, step, their.variable);
+        let renews = |step: StepId| {
+            declares(function, spawn.at.body, step, their.variable)
+                || begun.may_be_awaited(cx, function, At { body: spawn.at.body, step })
+        };
         let uses = read.gives_up(spawn, &wanted, &renews).into_iter();
         let mut uses = uses.filter_map(|path| match path.end {
             PathEnd::Step(step) => Some((path, of_variable(step)?)),
@@ -85,7 +94,7 @@ fn check_spawn(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Option<Fi
     }
     let (path, first) = reached.first()?;
     let more: Vec<&Conflict<'_>> = reached[1..].iter().map(|(_, conflict)| *conflict).collect();
-    Some(finding(cx, function, spawn, path, first, &more))
+    Some(finding(cx, function, begun, path, first, &more))
 }
 
 /// A goroutine's access and one of the function that started it, to the same thing.
@@ -129,33 +138,6 @@ fn is_late(function: &Function<'_>, access: &Access) -> bool {
             );
             takes_time && step != access.at.step && cfg.dominates(step, access.at.step)
         })
-}
-
-/// The bodies that the goroutine surely runs itself: its literal, and those that this calls or
-/// defers where they stand.
-fn bodies_of(function: &Function<'_>, call: ExprId) -> Option<Vec<BodyId>> {
-    let Callee::Literal(literal) = function.info.callee(call) else { return None };
-    let mut inside = vec![function.body_of_literal(*literal)?];
-    for body in function.bodies() {
-        let runs = |at: &At| {
-            let call = function.step(*at).call(function.file);
-            inside.contains(&at.body)
-                && !matches!(function.step(*at), Step::Go(_))
-                && call.is_some_and(|call| {
-                    matches!(function.info.callee(call), Callee::Literal(literal)
-                        if function.body_of_literal(*literal) == Some(body))
-                })
-        };
-        let cfg = |of: BodyId| &function.body(of).cfg;
-        let called = inside
-            .iter()
-            .flat_map(|&of| cfg(of).steps().map(move |step| At { body: of, step }))
-            .any(|at| runs(&at));
-        if called {
-            inside.push(body);
-        }
-    }
-    Some(inside)
 }
 
 /// Whether the variable belongs to a function around the goroutine.
@@ -259,7 +241,7 @@ const SHOWN: usize = 3;
 fn finding(
     cx: &FunctionCx<'_>,
     function: &Function<'_>,
-    spawn: &Spawn,
+    begun: &Begun,
     path: &Path<bool>,
     first: &Conflict<'_>,
     more: &[&Conflict<'_>],
@@ -267,8 +249,9 @@ fn finding(
     let name = name(function, first.their);
     let (theirs, ours) = (verb(first.their), verb(first.ours));
     let message = format!(
-        "the goroutine {theirs} `{name}` when this function may have stopped waiting for it and \
-         {ours} `{name}` itself: nothing orders the two"
+        "{} {theirs} `{name}` when this function may have stopped waiting for it and {ours} `{name}` \
+         itself: nothing orders the two",
+        begun.who()
     );
     let primary = span(function, first.their);
     let mut finding = cx.finding(primary, &format!("{theirs} `{name}`"), message);
@@ -277,9 +260,9 @@ fn finding(
     };
     let variable = function.info.local(first.their.variable);
     label(variable.span, Role::Made, format!("both sides use the one `{}`", variable.name));
-    let go = go_keyword(function, spawn);
-    label(go, Role::Started, "the goroutine is started here".to_owned());
-    if let Some((span, told)) = way_out(function, spawn.at, path) {
+    let (start, told) = begun.start(function);
+    label(start, Role::Started, told);
+    if let Some((span, told)) = way_out(function, begun.spawn.at, path) {
         label(span, Role::Left, told);
     }
     label(span(function, first.ours), Role::Context, format!("this side {ours} `{name}`"));
@@ -289,7 +272,7 @@ fn finding(
         label(
             span(function, conflict.their),
             Role::Context,
-            format!("the same holds for `{name}`, which the goroutine {theirs} here"),
+            format!("the same holds for `{name}`, which {} {theirs} here", begun.who()),
         );
     }
     finding.why =

@@ -2,8 +2,10 @@
 //!
 //! Evidence: an unbuffered channel is made in one place and known to the package only; one body
 //! receives from it, which is started once, outside of loops, as a goroutine of its own; and between two
-//! receives it sends bare on that channel, or calls in turn a method of its own receiver that does, itself or
-//! in what it calls for its receiver. Where a parameter says whether to send, nothing is known.
+//! receives it sends on that channel, or calls in turn a method of its own receiver that does, itself or
+//! in what it calls for its receiver. The send has nothing beside, or only the end of all
+//! ([`arms`](super::under_lock::arms)), for which the goroutine then waits. Where a parameter says whether to send,
+//! nothing is known.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::StepId;
@@ -12,6 +14,7 @@ use crate::rules::FunctionCx;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::own_end::is_unconditional;
+use crate::rules::evidence::under_lock::arms::{ends, stays};
 use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
 use crate::syntax::Node;
@@ -30,7 +33,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     group.only_make().filter(|make| make.act == Act::Make(Some(0)))?;
     let mut receives = group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range));
     let receive = receives.next()?;
-    let sends = group.ops.iter().any(|op| op.act == Act::Send && op.select.is_none());
+    let sends = group.ops.iter().any(|op| is_send(groups, op));
     let notified = group.ops.iter().any(|op| op.act == Act::Notify);
     if !sends || notified || !receives.all(|op| op.same_body(receive)) {
         return None;
@@ -44,8 +47,9 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let from = receive.step(scene, &cfg)?;
     let is_between = |step: StepId| cfg.reaches(from, step) && cfg.reaches(step, from);
     let itself = group.ops.iter().find(|op| {
-        let bare = op.act == Act::Send && op.select.is_none() && op.same_body(receive);
-        bare && scene.is_of_receiver(op.channel)
+        is_send(groups, op)
+            && op.same_body(receive)
+            && scene.is_of_receiver(op.channel)
             && scene.is_of_receiver(receive.channel)
             && op.step(scene, &cfg).is_some_and(is_between)
     });
@@ -71,8 +75,18 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     Some(finding)
 }
 
+/// Whether an operation is a send that waits for a receiver, or the end of all.
+pub(super) fn is_send(groups: &Groups<'_>, op: &Op) -> bool {
+    op.act == Act::Send && stays(groups, op)
+}
+
+/// The statement that waits in a send: itself, or its `select`.
+pub(super) fn waiting(op: &Op) -> Node {
+    op.select.map_or(op.node, |(select, _)| Node::Stmt(select))
+}
+
 /// Whether the body that receives is started in one place, outside of loops, and called nowhere else.
-fn is_started_once(groups: &Groups<'_>, scene: &Scene<'_>, receive: &Op) -> bool {
+pub(super) fn is_started_once(groups: &Groups<'_>, scene: &Scene<'_>, receive: &Op) -> bool {
     match receive.literal {
         Some(literal) => scene
             .go_around(literal)
@@ -103,7 +117,7 @@ fn is_started_once(groups: &Groups<'_>, scene: &Scene<'_>, receive: &Op) -> bool
     }
 }
 
-/// The bare send of a method on the channel, in turn and whatever it is given.
+/// The send of a method on the channel, in turn and whatever it is given.
 pub(super) fn sent_below<'g>(
     groups: &Groups<'_>,
     group: &'g Group,
@@ -117,12 +131,11 @@ pub(super) fn sent_below<'g>(
     let scene = Scene::new(FunctionCx { func, ..from.cx })?;
     let receiver = scene.receiver()?;
     let own = group.ops.iter().find(|op| {
-        op.act == Act::Send
-            && op.select.is_none()
+        is_send(groups, op)
             && op.literal.is_none()
             && groups.scenes[op.scene].cx.func == func
             && root_variable(&scene, op.channel) == Some(Some(receiver))
-            && is_unconditional(&scene, op.node)
+            && is_unconditional(&scene, waiting(op))
     });
     let deeper = || {
         let depth = depth.checked_sub(1)?;
@@ -149,7 +162,11 @@ fn tell(groups: &Groups<'_>, receive: &Op, at: Node, send: &Op) -> Finding {
     };
     let message = format!("{owner} sends to itself here: {how}, and nobody else receives from it");
     let span = first_line(scene, scene.span(at));
-    let mut finding = scene.cx.finding(span, "never returns", message);
+    let told = match ends(groups, send).is_empty() {
+        true => "never returns",
+        false => "returns only at the end of all",
+    };
+    let mut finding = scene.cx.finding(span, told, message);
     finding.confidence = confidence(scene);
     finding.labels.push(label(groups, receive, Role::Context, "the only receive"));
     if at != send.node {

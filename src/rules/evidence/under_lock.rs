@@ -12,7 +12,7 @@
 //! function that sends, and it asks for nothing that it keeps account of nor takes a turn before (`reserved`); room of `len(x)` that is filled once for
 //! each element of `x` suffices.
 
-mod arms;
+pub(super) mod arms;
 mod carried;
 mod closers;
 mod departing;

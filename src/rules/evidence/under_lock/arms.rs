@@ -1,4 +1,5 @@
-//! The other arms of a `select` under a lock: whether each is ready only when all is over.
+//! The other arms of a `select` under a lock, or with a send to oneself: whether each is ready only when all is
+//! over.
 
 use crate::flow::Step;
 use crate::index::Def;
@@ -10,12 +11,12 @@ use crate::syntax::{ExprId, StmtKind};
 /// Whether an operation waits until its partner comes or what it is a part of is over: it has nothing beside, or
 /// arms that wait for the end of a context which the value keeps, or for a field that the package does nothing
 /// with but to close it.
-pub(super) fn stays(groups: &Groups<'_>, op: &Op) -> bool {
+pub(in crate::rules::evidence) fn stays(groups: &Groups<'_>, op: &Op) -> bool {
     op.select.is_none() || !ends(groups, op).is_empty()
 }
 
 /// What the other arms of its `select` wait for, if each is the end of all; none, too, if there are no others.
-pub(super) fn ends(groups: &Groups<'_>, op: &Op) -> Vec<ExprId> {
+pub(in crate::rules::evidence) fn ends(groups: &Groups<'_>, op: &Op) -> Vec<ExprId> {
     let scene = &groups.scenes[op.scene];
     let Some((select, own)) = op.select else { return Vec::new() };
     let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return Vec::new() };
