@@ -1,4 +1,4 @@
-//! Locks that are given back in literals: pairs of programs.
+//! Locks that are given back in literals or taken again in loops: pairs of programs.
 
 use crate::cli::tells_of_file as check;
 
@@ -51,4 +51,42 @@ fn a_literal_that_the_caller_gets() {
             .replace("var errFull", "var old func()\n\nvar errFull"),
         &[],
     );
+}
+
+#[test]
+fn a_lock_that_is_taken_again_after_a_loop_that_may_fail() {
+    let source = |set: &str, held: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype meter interface{{ Set(int) error }}\n\n\
+             type site struct {{\n\tsync.RWMutex\n\tmeters []any\n\tmode   int\n}}\n\n\
+             func (s *site) SetMode(m int) {{\n\ts.Lock()\n\tdefer s.Unlock()\n\ts.mode = m\n}}\n\n\
+             func (s *site) apply(m int) error {{\n\tfor _, one := range s.meters {{\n\
+             \t\tif c, ok := one.(meter); ok {{\n\t\t\tif err := c.Set(m); err != nil {{\n\
+             \t\t\t\treturn err\n\t\t\t}}\n\t\t}}\n\t}}\n\t{set}\n\treturn nil\n}}\n\n\
+             func (s *site) Control() error {{\n{held}\treturn s.apply(3)\n}}\n"
+        )
+    };
+    let held = "\ts.Lock()\n\tdefer s.Unlock()\n";
+    check(&source("s.SetMode(m)", held), &["m.go:34 double-lock medium"]);
+    check(&source("s.mode = m", held), &[]);
+    check(&source("s.SetMode(m)", ""), &[]);
+}
+
+#[test]
+fn a_lock_of_what_is_embedded() {
+    let source = |lock: &str, close: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype stream struct {{\n\tmu   sync.Mutex\n\tstop chan struct{{}}\n}}\n\n\
+             func (s *stream) Close() {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\tclose(s.stop)\n}}\n\n\
+             type search struct {{\n\t*stream\n\tother   *stream\n\tpending func() int\n}}\n\n\
+             func (d *search) Close() {{ d.{close}.Close() }}\n\n\
+             func (d *search) closed() {{\n\tif d.pending() == 0 {{\n\t\td.Close()\n\t}}\n}}\n\n\
+             func (d *search) Run() {{\n\td.{lock}.Lock()\n\td.closed()\n\td.{lock}.Unlock()\n}}\n"
+        )
+    };
+    let told = &["m.go:32 double-lock medium"];
+    for lock in ["mu", "stream.mu"] {
+        check(&source(lock, "stream"), told);
+        check(&source(lock, "other"), &[]);
+    }
 }
