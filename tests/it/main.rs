@@ -33,6 +33,7 @@ mod hostile;
 mod idioms;
 mod index;
 mod layering;
+mod locking;
 mod lsp;
 mod once;
 mod one_answer;

@@ -8,6 +8,7 @@
 //! or what has it) is no evidence.
 
 mod handed;
+mod literals;
 mod mistaken;
 mod words;
 
@@ -23,6 +24,7 @@ use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::left_locked::handed::{
     caller_gives_back, handed, handed_objects, is_handed_over, sent_along,
 };
+use crate::rules::evidence::left_locked::literals::{Giver, may_give_another};
 use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks, is_prose};
 use crate::rules::evidence::locks::{
     Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
@@ -155,7 +157,7 @@ fn check_lock<'a>(
     let variable = root_variable(scene, lock.base).or(of_element.map(Some))?;
     // The next turn of a loop may lock the next element.
     let in_turn = of_element.is_some() && !scene.loops_around(Node::Expr(lock.call)).is_empty();
-    let release = if lock.name == "Lock" { "Unlock" } else { "RUnlock" };
+    let release = if is_shared(scene, lock) { "RUnlock" } else { "Unlock" };
     let same = |operation: &&Operation| operation.text == lock.text;
     let releases: Vec<&Operation> =
         operations.iter().filter(same).filter(|operation| operation.name == release).collect();
@@ -176,13 +178,15 @@ fn check_lock<'a>(
         |unlock: &&Operation| lock.at.body == BodyId::OWN && is_own(read, operations, unlock);
     let (unlocks, others): (Vec<&Operation>, Vec<&Operation>) =
         unlocks.into_iter().partition(|unlock| unlock.at.body == lock.at.body);
-    // A goroutine that gives it back has it from its start on.
+    // A literal that gives it back has it from where it is made on.
     let others = others.iter().filter(|unlock| !apart(unlock));
-    let mut started: Vec<StepId> =
-        others.map(|unlock| started_at(scene, cfg, lock, unlock)).collect::<Option<_>>()?;
+    let givers: Vec<Giver> =
+        others.map(|unlock| Giver::of(scene, cfg, lock, unlock)).collect::<Option<_>>()?;
     if in_turn {
         return None;
     }
+    let is_handed_out = givers.iter().any(|giver| giver.is_handed_out);
+    let mut started: Vec<StepId> = givers.into_iter().map(|giver| giver.from).collect();
     started.extend(sent_along(scene, cfg, lock));
     let gives = |step: StepId| released.contains(&step) || started.contains(&step);
     if !never && !cfg.reaches_any(lock.at.step, &gives) {
@@ -238,7 +242,10 @@ fn check_lock<'a>(
             let later = |unlock: &&Operation| scene.span(Node::Expr(unlock.call)).start > end;
             (releases.iter().any(later) || is_secret && is_kept())
                 && !is_alone_until(scene, lock, end)
-                && !returned.is_some_and(|stmt| is_handed_over(scene, lock, path, stmt))
+                && !returned.is_some_and(|stmt| {
+                    is_handed_over(scene, lock, path, stmt)
+                        || is_handed_out && may_give_another(scene, stmt)
+                })
         }
         PathEnd::Step(step) => step != lock.at.step || is_waited_for(scene, lock),
     })?;
@@ -249,18 +256,17 @@ fn check_lock<'a>(
         .then(|| tell(scene, lock, release, path, never))
 }
 
-/// The step that starts a goroutine with a literal which gives back what the body around it has locked.
-fn started_at(
-    scene: &Scene<'_>,
-    cfg: &Cfg,
-    lock: &Operation,
-    unlock: &Operation,
-) -> Option<StepId> {
-    let literal = scene.literal_around(Node::Expr(unlock.call))?;
-    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
-    let started = Node::Stmt(scene.go_of(call)?);
-    let is_here = scene.literal_around(started) == scene.literal_around(Node::Expr(lock.call));
-    is_here.then(|| scene.step_of(cfg, started)).flatten()
+/// Whether a lock is taken for reading and given back as such: some types have one method to give back either.
+fn is_shared(scene: &Scene<'_>, lock: &Operation) -> bool {
+    let has_own = || {
+        let ty = scene.info.type_of(lock.base);
+        let index = scene.cx.index();
+        let path = index.package(scene.cx.package.package).path;
+        let of = |name: &str| index.lookup(ty, Symbol::new(name), path);
+        let is_known = |def: &Def| matches!(def, Def::Method(..) | Def::InterfaceMethod(_));
+        !is_known(&of("Unlock")) || !matches!(of("RUnlock"), Def::Unknown)
+    };
+    lock.name == "RLock" && has_own()
 }
 
 /// Whether only functions of the package can name the field that is locked.

@@ -12,6 +12,7 @@
 mod first;
 mod kept;
 mod moved;
+mod spelled;
 
 use rustc_hash::FxHashSet;
 
@@ -25,6 +26,7 @@ use crate::rules::evidence::parent::Parents;
 use crate::rules::evidence::relocked::first::{
     First, Firsts, Owner, base_of, is_defined_once, may_return_before,
 };
+use crate::rules::evidence::relocked::spelled::{holder, spelled};
 use crate::rules::evidence::runners::Runners;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, holds_any};
@@ -178,7 +180,8 @@ fn held(caller: &Scene<'_>, locks: &Locks, call: ExprId, first: &First) -> Optio
         return held.into_iter().find(|taken| taken.object == object);
     }
     let base = first.owner.given(caller, call)?;
-    held_through(caller, locks, call, object, (base, &first.path))
+    let path = first.owner.promoted(caller, call) + &first.path;
+    held_through(caller, locks, call, object, (base, &path))
 }
 
 /// As [`held`], where the function reaches the lock by a field that leads back from what it is called
@@ -211,10 +214,11 @@ fn held_through(
 ) -> Option<Taken> {
     let read = caller.cx.summaries().read(caller.cx.func)?;
     let once = is_defined_once(&read.function, root_variable(caller, base)?);
-    let wanted = caller.text(base) + path;
+    let wanted = spelled(caller, base) + path;
     held_by(caller, locks, call).into_iter().find(|taken| {
         once && taken.object == object
-            && base_of(caller, taken).is_some_and(|base| caller.text(base) == wanted)
+            && base_of(caller, taken)
+                .is_some_and(|base| spelled(caller, base) + &holder(caller, taken.call) == wanted)
             && !moved::leads_elsewhere(caller, locks, base, (taken.call, call))
     })
 }

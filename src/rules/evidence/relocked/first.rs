@@ -6,9 +6,8 @@ use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::conditions::locals_in;
 use crate::rules::evidence::left_locked::{reaches_without, root_variable};
-use crate::rules::evidence::locks::{
-    Locks, Object, Taken, fields, gives_back, is_lock, may_give_back,
-};
+use crate::rules::evidence::locks::{Locks, Object, Taken, gives_back, is_lock, may_give_back};
+use crate::rules::evidence::relocked::spelled::{holder, path, promoted};
 use crate::rules::scene::Scene;
 use crate::rules::{FunctionCx, PackageCx};
 use crate::summary::{BodyId, Function, Source};
@@ -43,6 +42,14 @@ impl Owner {
         }
     }
 
+    /// The embedded fields between that and what has the lock, where a call does not name them.
+    pub fn promoted(self, scene: &Scene<'_>, call: ExprId) -> String {
+        match self {
+            Owner::Receiver => promoted(scene, call),
+            Owner::Package | Owner::Param(_) => String::new(),
+        }
+    }
+
     fn of(scene: &Scene<'_>, variable: LocalId) -> Option<Owner> {
         let local = scene.info.locals().get(variable.0 as usize)?;
         match local.kind {
@@ -58,7 +65,7 @@ impl Owner {
 pub(super) struct First {
     pub lock: Taken,
     pub owner: Owner,
-    /// The fields from the owner to the lock, as they are written: `.mu`.
+    /// The fields from the owner to the lock, embedded ones too: `.mu`.
     pub path: String,
     /// What is asked on the way there.
     pub asked: Asked,
@@ -129,7 +136,7 @@ impl<'p, 'a> Firsts<'p, 'a> {
                 return None;
             }
             let asked = decided_before(scene, &read.function, cfg, step, variable)?;
-            let path = fields(scene, base);
+            let path = path(scene, base) + &holder(scene, taken.call);
             let (by, calls) = (scene.cx.func, Vec::new());
             Some(First { lock: *taken, owner, path, asked, by, calls })
         })
@@ -176,7 +183,10 @@ impl<'p, 'a> Firsts<'p, 'a> {
             }
             let mut asked = decided_before(scene, &read.function, cfg, step, variable)?;
             asked.results.extend(first.asked.results);
-            let path = given.map_or_else(String::new, |given| fields(scene, given)) + &first.path;
+            let reached = given.map_or_else(String::new, |given| {
+                path(scene, given) + &first.owner.promoted(scene, call)
+            });
+            let path = reached + &first.path;
             let mut calls = vec![(scene.cx.func, call, callee)];
             calls.extend(first.calls);
             Some(First { owner, path, asked, calls, ..first })
@@ -237,7 +247,10 @@ fn decided_before<'a>(
         let mut edges = cfg.edges();
         let other = edges.find_map(|edge| {
             let (condition, holds) = edge.kind.condition()?;
-            let mut beyond = Without { asked: Vec::new(), left: walk.left.clone(), ..walk };
+            // A loop asks again, and gets the same answer as long as it is looked at.
+            let mut left = walk.left.clone();
+            left.push((condition, !holds));
+            let mut beyond = Without { asked: Vec::new(), left, ..walk };
             let leads = !walk.left.contains(&(condition, !holds))
                 && is_own_matter(scene, function, condition)
                 && cfg.starts_without(Start::Block(edge.to), lock, &|_| false)
