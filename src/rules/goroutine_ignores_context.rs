@@ -2,7 +2,9 @@
 //!
 //! That it can never end is read off its graph: no path leaves the body. A process may have such
 //! goroutines on purpose, so there must be an end that it misses: the value that it works for has
-//! a method that ends it, or who started it ends with a context.
+//! a method that ends it, who started it ends with a context, or what it calls again and again does.
+
+mod again;
 
 use crate::catalog;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
@@ -57,8 +59,9 @@ fn check_go(cx: &FunctionCx<'_>, read: &Read<'_>, go: &Go) -> Option<Finding> {
         let endless = endless(read, body)?;
         let periodic = is_periodic(read, body);
         let missed = end_of_value(cx, function, Node::Expr(literal))
-            .or_else(|| end_of_starter(cx, read, go.at).filter(|_| periodic))?;
-        return Some(finding(cx, function, go, endless, missed));
+            .or_else(|| end_of_starter(cx, read, go.at).filter(|_| periodic))
+            .or_else(|| again::missed(cx, read, body, endless))?;
+        return Some(finding(cx, function, go, head(function, endless), missed));
     }
     let Callee::Func(func) = *function.info.callee(go.call) else { return None };
     if func.package != cx.func.package {
@@ -70,13 +73,17 @@ fn check_go(cx: &FunctionCx<'_>, read: &Read<'_>, go: &Go) -> Option<Finding> {
     let owner = cx.index().func(func).receiver.and_then(|receiver| receiver.ty);
     let missed = owner
         .and_then(|owner| ended_by(cx, owner))
-        .or_else(|| end_of_starter(cx, read, go.at).filter(|_| periodic))?;
-    Some(finding(cx, function, go, endless, missed))
+        .or_else(|| end_of_starter(cx, read, go.at).filter(|_| periodic))
+        .or_else(|| {
+            let cx = FunctionCx { package: cx.package, func };
+            again::missed(&cx, &spawned, BodyId::OWN, endless)
+        })?;
+    Some(finding(cx, function, go, head(&spawned.function, endless), missed))
 }
 
 /// The loop that a body never leaves: no path ends, whatever the calls in it do, as far as they
 /// are known. Signals are the process's, and so is what waits for them.
-fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
+fn endless(read: &Read<'_>, body: BodyId) -> Option<StmtId> {
     let function = &read.function;
     let flow = function.body(body);
     if flow.cfg.incomplete() || flow.cfg.finds(Start::Entry, (), &mut AnyExit { function }) {
@@ -95,7 +102,7 @@ fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
     let file = function.file;
     let own = flow.literal;
     let parents = file.parents(Node::Stmt(flow.block));
-    let endless = file.descendants(Node::Stmt(flow.block)).find_map(|node| match node {
+    file.descendants(Node::Stmt(flow.block)).find_map(|node| match node {
         Node::Stmt(stmt) => match file.stmt(stmt).kind {
             StmtKind::For { cond: None, .. } | StmtKind::Range { .. }
                 if is_without_end(function, stmt) =>
@@ -111,10 +118,14 @@ fn endless(read: &Read<'_>, body: BodyId) -> Option<Location> {
             _ => None,
         },
         _ => None,
-    })?;
-    let start = file.stmt(endless).span.start;
+    })
+}
+
+/// The word that a loop begins with.
+fn head(function: &Function<'_>, endless: StmtId) -> Location {
+    let start = function.file.stmt(endless).span.start;
     let span = Span::new(start, start + "for".len() as u32);
-    Some(Location { file: function.file_id, span })
+    Location { file: function.file_id, span }
 }
 
 /// Whether a body sends, and recovers from its panics: whoever closes the channel ends it.
@@ -193,6 +204,8 @@ struct Missed {
     label: String,
     /// What ends, in the user's names.
     end: String,
+    /// Another place of the story, and what is there.
+    also: Option<(Location, String)>,
     confidence: Confidence,
 }
 
@@ -234,6 +247,7 @@ fn ended_by(cx: &FunctionCx<'_>, owner: ObjectId) -> Option<Missed> {
         location: cx.index().name_of(method.id),
         label: format!("`{}` ends a `{name}`, and not this goroutine", method.name),
         end: format!("`{}` of the `{name}` that it works for", method.name),
+        also: None,
         confidence: Confidence::High,
     })
 }
@@ -280,6 +294,7 @@ fn end_of_starter(cx: &FunctionCx<'_>, read: &Read<'_>, go: At) -> Option<Missed
         location: cx.location(step.span(function.file)),
         label: "this ends with what the function was given".to_owned(),
         end: "what its starter ends with".to_owned(),
+        also: None,
         confidence: Confidence::Medium,
     })
 }
@@ -315,8 +330,17 @@ fn finding(
                    a goroutine: each one that is started stays as long as the process, with all \
                    that it refers to"
         .to_owned();
-    finding.help =
-        "a stop channel or context of the value, looked at in a `select` in the loop".to_owned();
+    finding.help = match missed.also {
+        Some(_) => "ask the context for its `Err()` after the call, and return".to_owned(),
+        None => {
+            "a stop channel or context of the value, looked at in a `select` in the loop".to_owned()
+        }
+    };
+    finding.labels.extend(missed.also.map(|(location, message)| Label {
+        location,
+        role: Role::Context,
+        message,
+    }));
     finding.defect = endless;
     finding
 }

@@ -129,15 +129,21 @@ fn is_told(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
         || covering::<Pure>(catalog, versions, index, callee).is_some()
 }
 
-/// Whether both can fail, and the second takes what the first takes after a context.
+/// Whether both can fail, and the second takes what the first takes after a context, and options at most behind
+/// that.
 fn is_same_under_context(takes_none: &Signature, takes_one: &Signature) -> bool {
     let same = |a: &[Type], b: &[Type]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.identical(b) != Some(false))
     };
+    let taken = takes_one.params.get(1..).unwrap_or_default();
+    let without_options = match taken.split_last() {
+        Some((_, rest)) if takes_one.variadic && !takes_none.variadic => rest,
+        _ => taken,
+    };
     !takes_none.params.iter().any(Type::is_context)
         && takes_none.results.last().is_some_and(Type::is_error)
         && takes_one.params.first().is_some_and(Type::is_context)
-        && same(&takes_none.params, &takes_one.params[1..])
+        && same(&takes_none.params, without_options)
         && same(&takes_none.results, &takes_one.results)
 }
 

@@ -9,7 +9,7 @@ use crate::rules::context_not_propagated::own::{self, From, Own, Reach};
 use crate::rules::context_not_propagated::sibling;
 use crate::rules::context_not_propagated::{callee_text, purpose, push_own, use_own};
 use crate::source::Span;
-use crate::summary::{At, Function, Mode, Place, Read, Root, facts};
+use crate::summary::{Act, At, Function, Mode, Place, Read, Root, facts};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// The calls of the function that wait without a context where one could be given.
@@ -124,7 +124,12 @@ fn check_call(
     variant: &Variant,
 ) -> Option<Finding> {
     let function = &read.function;
-    let spans = [function.file.expr(call).span, function.file.expr(waits).span];
+    let others = others_of(cx, function, (at, waits), call);
+    let spans: Vec<Span> = [call, waits]
+        .into_iter()
+        .chain(others.iter().copied())
+        .map(|expr| function.file.expr(expr).span)
+        .collect();
     if purpose::ends_something(function, waits)
         || purpose::is_explained(function, &spans)
         || purpose::after_the_end(function, at)
@@ -142,7 +147,22 @@ fn check_call(
     if asks_with(cx, read, call, &own) || is_the_other_way(function, call, &own) {
         return None;
     }
-    Some(finding(cx, function, &own, call, waits, variant))
+    Some(finding(cx, function, &own, call, (waits, &others), variant))
+}
+
+/// What else makes what is waited of, on other ways than this call.
+fn others_of(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    (at, waits): (At, ExprId),
+    call: ExprId,
+) -> Vec<ExprId> {
+    let mut makers = makers_of(cx, function, at, waits);
+    match makers.contains(&call) {
+        true => makers.retain(|&maker| maker != call),
+        false => makers.clear(),
+    }
+    makers
 }
 
 /// Whether the function calls the sibling with its context, too, with the same receiver and what else is given
@@ -240,42 +260,104 @@ fn mentions(function: &Function<'_>, own: &Own) -> bool {
     })
 }
 
-/// Where a method waits of what a call returns, and nobody else has it who could end that.
+/// Where a method waits of what a call returns, and nobody else has it who could end that. Of several calls that
+/// make it without a context, each on a way of its own, it is the first one that this is told of.
 pub fn wait_of_result(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId) -> Option<(At, ExprId)> {
     let function = &read.function;
-    let result = Place::root(Root::Call(made, 0));
     // Who makes a request on a context of its own has decided that nothing else ends it.
     let maker = facts(cx.catalog(), function.index, function.info.callee(made));
     let fixed =
         maker.in_force::<Blocking>(cx.versions()).is_some_and(|fact| fact.context.is_some());
-    for body in function.bodies() {
-        let shared = read
-            .effects(body)
-            .effects
-            .iter()
-            .any(|effect| effect.place.is_within(&result) && effect.mode >= Mode::Joined);
-        if shared {
-            return None;
-        }
+    let (at, call, makers) = function.calls().find_map(|(at, call)| {
+        let makers = makers_of(cx, function, at, call);
+        (makers.first() == Some(&made)).then_some((at, call, makers))
+    })?;
+    let shared = makers.iter().any(|&maker| {
+        let result = Place::root(Root::Call(maker, 0));
+        is_shared(read, &result) && !is_only_sent(cx, read, maker, &result)
+    });
+    (!shared && !bound::is_short(cx, function, call, fixed)).then_some((at, call))
+}
+
+/// The calls that make what a call waits of, in the order of the text: one, or several of which none takes a
+/// context.
+fn makers_of(cx: &FunctionCx<'_>, function: &Function<'_>, at: At, call: ExprId) -> Vec<ExprId> {
+    let Some((_, operand)) = carrier_of(cx, function, call) else { return Vec::new() };
+    let places = function.object_places(at, operand);
+    let maker = |place: &Place| match place.root {
+        Root::Call(call, 0) if place.path.is_empty() => Some(call),
+        _ => None,
+    };
+    let makers: Option<Vec<ExprId>> = places.list.iter().map(maker).collect();
+    let mut makers = makers.filter(|_| !places.unknown).unwrap_or_default();
+    makers.sort_by_key(|&maker| function.file.expr(maker).span.start);
+    let takes_none = |&maker: &ExprId| {
+        let known = facts(cx.catalog(), function.index, function.info.callee(maker));
+        known.in_force::<Blocking>(cx.versions()).is_some_and(|fact| {
+            fact.when == When::Result && fact.context.is_none() && fact.variant.is_some()
+        })
+    };
+    if makers.len() > 1 && !makers.iter().all(takes_none) {
+        makers.clear();
     }
-    for (at, call) in function.calls() {
-        let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
-            continue;
-        };
-        let known = facts(cx.catalog(), function.index, function.info.callee(call));
-        let carrier = known.in_force::<Blocking>(cx.versions()).and_then(|fact| fact.context);
-        let operand = match (carrier, &function.file.expr(function.file.unparen(callee)).kind) {
-            (Some(Carrier::Receiver), ExprKind::Selector { base, .. }) => Some(*base),
-            (Some(Carrier::Request(index)), _) => args.get(index as usize).copied(),
-            _ => None,
-        };
-        let waits = operand
-            .is_some_and(|operand| function.object_places(at, operand).only() == Some(&result));
-        if waits {
-            return (!bound::is_short(cx, function, call, fixed)).then_some((at, call));
-        }
-    }
-    None
+    makers
+}
+
+/// What ends the wait of a call with its context, and the expression that is it.
+fn carrier_of(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+) -> Option<(Carrier, ExprId)> {
+    let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
+        return None;
+    };
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    let carrier = known.in_force::<Blocking>(cx.versions()).and_then(|fact| fact.context)?;
+    let operand = match (carrier, &function.file.expr(function.file.unparen(callee)).kind) {
+        (Carrier::Receiver, ExprKind::Selector { base, .. }) => *base,
+        (Carrier::Request(index), _) => *args.get(index as usize)?,
+        _ => return None,
+    };
+    Some((carrier, operand))
+}
+
+/// Whether something is used by who may still be at it when the function is left, or before.
+fn is_shared(read: &Read<'_>, result: &Place) -> bool {
+    read.function.bodies().any(|body| {
+        let mut effects = read.effects(body).effects.iter();
+        effects.any(|effect| effect.place.is_within(result) && effect.mode >= Mode::Joined)
+    })
+}
+
+/// Whether what a call makes is a request that literals do nothing with but send it and ask it for its parts: a
+/// request has one context from the start, so that those who have it cannot end it.
+fn is_only_sent(cx: &FunctionCx<'_>, read: &Read<'_>, made: ExprId, result: &Place) -> bool {
+    let function = &read.function;
+    let file = function.file;
+    let Some(made) = function.at_call(made) else { return false };
+    let is_sent = |at: At| {
+        let Some(call) = function.step(at).call(file) else { return false };
+        matches!(carrier_of(cx, function, call), Some((Carrier::Request(_), operand))
+            if function.object_places(at, operand).may_be(result))
+    };
+    // What stands at the step itself, and not in a literal there.
+    let is_given = |at: At| {
+        let Some(call) = function.step(at).call(file) else { return false };
+        let receiver = file.method_call(call).map(|(base, _)| base);
+        let mut given = function.args(call).iter().copied().chain(receiver);
+        given.any(|given| function.places(at, given).may_be(result))
+    };
+    function.bodies().all(|body| {
+        let effects = read.effects(body).effects.iter();
+        effects.filter(|effect| effect.place.is_within(result)).all(|effect| {
+            match (effect.mode >= Mode::Joined, effect.act) {
+                (true, _) => !is_given(effect.at),
+                (false, Act::Method(_) | Act::Touched(..) | Act::Captured) => true,
+                (false, _) => body == made.body || is_sent(effect.at),
+            }
+        })
+    })
 }
 
 fn finding(
@@ -283,7 +365,7 @@ fn finding(
     function: &Function<'_>,
     own: &Own,
     call: ExprId,
-    waits: ExprId,
+    (waits, others): (ExprId, &[ExprId]),
     variant: &Variant,
 ) -> Finding {
     let name = cx.declared().name;
@@ -299,6 +381,13 @@ fn finding(
     };
     let mut finding = cx.finding(callee_span, "takes no context", message);
     push_own(cx, &mut finding, own);
+    for &other in others {
+        finding.labels.push(Label {
+            location: cx.location(function.file.expr(other).span),
+            role: Role::Made,
+            message: "nor does this take one".to_owned(),
+        });
+    }
     if waits != call {
         finding.labels.push(Label {
             location: cx.location(function.file.expr(waits).span),
@@ -314,8 +403,10 @@ fn finding(
         finding.confidence = Confidence::Low;
     }
     finding.help = format!("use {} with {}", variant.instead, own.shown());
-    if let Some(name) = &variant.prepend {
-        finding.fixes.extend(prepend(cx, function, own, call, callee_span, name));
+    if own.declared.start > callee_span.start {
+        finding.help += ", where that is at hand";
+    } else if let Some(name) = &variant.prepend {
+        finding.fixes.extend(prepend(cx, function, own, (call, others), name));
     }
     finding
 }
@@ -352,28 +443,32 @@ fn short(variant: &Name) -> String {
     }
 }
 
-/// The variant's name and the context as a new first argument.
+/// The variant's name and the context as a new first argument, of a call and of those that stand for it on other
+/// ways.
 fn prepend(
     cx: &FunctionCx<'_>,
     function: &Function<'_>,
     own: &Own,
-    call: ExprId,
-    callee: Span,
+    (call, others): (ExprId, &[ExprId]),
     variant: &str,
 ) -> Option<Fix> {
     let file = function.file;
-    let ExprKind::Call { callee: called, ref args, .. } = file.expr(call).kind else { return None };
-    let ExprKind::Selector { name, .. } = file.expr(file.unparen(called)).kind else { return None };
-    let mut fix = use_own(cx, function, own, Span::new(callee.end, callee.end))?;
-    let open = args.first().map(|&first| file.expr(first).span.start)?;
-    fix.message = format!("use `{variant}` with `{}`", own.text);
-    fix.edits = vec![
-        Edit { location: cx.location(name.span), replacement: variant.to_owned() },
-        Edit {
+    let mut edits = Vec::new();
+    for &call in [call].iter().chain(others) {
+        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
+        let ExprKind::Selector { name, .. } = file.expr(file.unparen(callee)).kind else {
+            return None;
+        };
+        let callee = file.expr(callee).span;
+        // Whether the name of the context means it here.
+        use_own(cx, function, own, Span::new(callee.end, callee.end))?;
+        let open = args.first().map(|&first| file.expr(first).span.start)?;
+        edits.push(Edit { location: cx.location(name.span), replacement: variant.to_owned() });
+        edits.push(Edit {
             location: cx.location(Span::new(open, open)),
             replacement: format!("{}, ", own.text),
-        },
-    ];
-    fix.safety = Safety::Safe;
-    Some(fix)
+        });
+    }
+    let message = format!("use `{variant}` with `{}`", own.text);
+    Some(Fix { message, safety: Safety::Safe, edits })
 }

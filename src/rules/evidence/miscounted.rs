@@ -283,11 +283,9 @@ impl<'g, 'a> Group<'g, 'a> {
             .iter()
             .any(|at| at.body == body && inside.contains(cfg.step(at.step).span(self.scene.file)));
         // Of another loop that starts goroutines this one may only choose for which.
-        let started_elsewhere = self.used.iter().any(|at| {
+        let started_elsewhere = self.used.iter().filter(|at| at.body == body).any(|at| {
             let step = cfg.step(at.step);
-            at.body == body
-                && matches!(step, Step::Go(_))
-                && !inside.contains(step.span(self.scene.file))
+            matches!(step, Step::Go(_)) && !inside.contains(step.span(self.scene.file))
         });
         if !uses || started_elsewhere || self.is_settled_outside(range) {
             return None;

@@ -2,8 +2,9 @@
 //!
 //! The timeout of a dialler is over once the connection is there. Who gave it one meant to wait no
 //! longer; and a peer that accepts and then says nothing keeps the reader for ever. The claim is
-//! made of connections that the function dials, closes when it is left, and shows to nobody but
-//! functions of its package, none of which puts a deadline on it.
+//! made of connections that a function or a literal dials, and shows to nobody but functions of its
+//! package before it has read the answer, none of which puts a deadline on it: one that is closed when
+//! it is left, or one that is handed out after a handshake.
 
 use crate::catalog::{Base, Blocking, Pure, Wait};
 use crate::diagnostic::{Finding, Label, Role};
@@ -11,29 +12,60 @@ use crate::flow::{Step, StepId};
 use crate::index::Callee;
 use crate::rules::FunctionCx;
 use crate::source::Location;
-use crate::summary::{Act, At, BodyId, Function, Mode, Place, Read, Root, covering, facts};
+use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root, covering, facts};
 use crate::syntax::{ExprId, ExprKind, Node};
 
 /// How many calls are followed to the read.
 const MAX_DEPTH: u32 = 3;
 
-/// The reads of connections that the function dials.
+/// The reads of connections that the function dials, or a literal in it.
 pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     let function = &read.function;
-    let cfg = &function.body(BodyId::OWN).cfg;
-    let dials = cfg.steps().filter_map(|step| match cfg.step(step) {
-        Step::Call(call) if is_bounded_dial(cx, function, call) => Some((step, call)),
-        _ => None,
-    });
-    let check = |(step, dial)| {
+    let dials = function.calls().filter(|&(_, call)| is_bounded_dial(cx, function, call));
+    let check = |(at, dial): (At, ExprId)| {
         let connection = Place::root(Root::Call(dial, 0));
-        if !is_closed_at_the_end(read, &connection) {
-            return None;
-        }
-        let found = first_read(cx, read, &connection, Some(step), MAX_DEPTH).ok()??;
-        Some(finding(cx, function, dial, &found))
+        let (step, found) = first_read(cx, read, at.body, &connection, MAX_DEPTH).ok()??;
+        let of_dialler = OfDialler { read, dial: at, read_at: step, connection: &connection };
+        (!of_dialler.is_shown_before() && of_dialler.is_done_with())
+            .then(|| finding(cx, function, dial, &found))
     };
     dials.filter_map(check).collect()
+}
+
+/// A connection in the body that dials it, and where that reads the answer or calls what does.
+struct OfDialler<'r, 'a> {
+    read: &'r Read<'a>,
+    dial: At,
+    read_at: StepId,
+    connection: &'r Place,
+}
+
+impl OfDialler<'_, '_> {
+    /// Whether others may know the connection when the answer is read: a way from the dial leads to where it is
+    /// shown and not past the read, or something that runs at another time has it.
+    fn is_shown_before(&self) -> bool {
+        let cfg = &self.read.function.body(self.dial.body).cfg;
+        let is_early = |at: At| {
+            at.body != self.dial.body
+                || at.step != self.read_at
+                    && cfg.reaches_without(self.dial.step, at.step, &|step| step == self.read_at)
+        };
+        let mut shown = shown(self.read, self.dial.body, self.connection);
+        shown.any(is_early)
+    }
+
+    /// Whether the body ends with the connection, so that it is no other's before: it is closed when the body is
+    /// left, or closed or handed out after the answer.
+    fn is_done_with(&self) -> bool {
+        let cfg = &self.read.function.body(self.dial.body).cfg;
+        let is_close = |act: Act| matches!(act, Act::Method(name) if name.as_str() == "Close");
+        self.read.effects(self.dial.body).effects.iter().any(|effect| {
+            let is_closed = effect.place == *self.connection && is_close(effect.act);
+            let is_handed_out = effect.place.is_within(self.connection) && shows(effect.act);
+            is_closed && effect.mode == Mode::Deferred
+                || (is_closed || is_handed_out) && cfg.reaches(self.read_at, effect.at.step)
+        })
+    }
 }
 
 /// Whether a call dials, with a bound on the time that this takes.
@@ -76,15 +108,6 @@ fn made_with(function: &Function<'_>, call: ExprId, field: &str) -> bool {
     })
 }
 
-/// Whether a connection is closed when the function is left.
-fn is_closed_at_the_end(read: &Read<'_>, connection: &Place) -> bool {
-    read.effects(BodyId::OWN).effects.iter().any(|effect| {
-        effect.place == *connection
-            && effect.mode == Mode::Deferred
-            && matches!(effect.act, Act::Method(name) if name.as_str() == "Close")
-    })
-}
-
 /// A read that nothing bounds.
 struct Unbounded {
     location: Location,
@@ -99,24 +122,31 @@ struct Unbounded {
 /// Somebody else has the connection, or puts a bound on it.
 struct Seen;
 
-/// The first read of a connection after a step.
+/// The first read of a connection in a body: the step that reads, or that calls what does.
 fn first_read(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
+    body: BodyId,
     connection: &Place,
-    after: Option<StepId>,
     depth: u32,
-) -> Result<Option<Unbounded>, Seen> {
+) -> Result<Option<(StepId, Unbounded)>, Seen> {
     let function = &read.function;
-    if is_shown_or_bounded(read, connection) {
+    if speaks_of_deadline(function) {
         return Err(Seen);
     }
-    let cfg = &function.body(BodyId::OWN).cfg;
+    let cfg = &function.body(body).cfg;
+    let dial = match connection.root {
+        Root::Call(dial, _) => Some(dial),
+        _ => None,
+    };
     let mut holders = vec![connection.clone()];
     let mut wrapped = None;
-    for step in cfg.steps().filter(|&step| Some(step) != after) {
+    for step in cfg.steps() {
         let Step::Call(call) = cfg.step(step) else { continue };
-        let at = At { body: BodyId::OWN, step };
+        if Some(call) == dial {
+            continue;
+        }
+        let at = At { body, step };
         let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
             continue;
         };
@@ -135,8 +165,11 @@ fn first_read(
                 let inner = cx.summaries().read(*func).ok_or(Seen)?;
                 let place = Place::root(Root::Param(param as u32));
                 let depth = depth.checked_sub(1).ok_or(Seen)?;
-                if let Some(found) = first_read(cx, &inner, &place, None, depth)? {
-                    return Ok(Some(found));
+                if shown(&inner, BodyId::OWN, &place).next().is_some() {
+                    return Err(Seen);
+                }
+                if let Some((_, found)) = first_read(cx, &inner, BodyId::OWN, &place, depth)? {
+                    return Ok(Some((step, found)));
                 }
             }
             (_, None) if !on => {}
@@ -144,12 +177,13 @@ fn first_read(
                 // What is read in turns may be a stream, which stays open.
                 Use::Reads if cfg.reaches(step, step) => return Err(Seen),
                 Use::Reads => {
-                    return Ok(Some(Unbounded {
+                    let found = Unbounded {
                         location: here,
                         function: function.index.func(function.id).name.as_str().to_owned(),
                         what: function.callee_text(call),
                         wrapped,
-                    }));
+                    };
+                    return Ok(Some((step, found)));
                 }
                 Use::Wraps if given.is_some() => {
                     holders.push(Place::root(Root::Call(call, 0)));
@@ -191,25 +225,36 @@ fn use_of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Use {
     }
 }
 
-/// Whether others than functions of the package may know the connection, or a function speaks of a
-/// deadline at all.
-fn is_shown_or_bounded(read: &Read<'_>, connection: &Place) -> bool {
-    let function = &read.function;
+/// Whether a function speaks of a deadline at all.
+fn speaks_of_deadline(function: &Function<'_>) -> bool {
     let declared = function.index.func(function.id).decl;
     let text = function.file.source.slice(function.file.decl(declared).span);
-    let speaks = memchr::memmem::find(text, b"Deadline").is_some()
-        || memchr::memmem::find(text, b"AfterFunc").is_some();
-    speaks
-        || function.bodies().any(|body| {
-            read.effects(body).effects.iter().any(|effect| {
-                let shown = matches!(
-                    effect.act,
-                    Act::Returned(_) | Act::Stored | Act::Sent | Act::Captured
-                );
-                let elsewhere = matches!(effect.mode, Mode::Joined | Mode::Spawned | Mode::Later);
-                effect.place.is_within(connection) && (shown || elsewhere)
-            })
-        })
+    memchr::memmem::find(text, b"Deadline").is_some()
+        || memchr::memmem::find(text, b"AfterFunc").is_some()
+}
+
+/// Where others than functions of the package get to know a connection, in a body and in its literals.
+fn shown<'r>(
+    read: &'r Read<'_>,
+    body: BodyId,
+    connection: &'r Place,
+) -> impl Iterator<Item = At> + 'r {
+    let function = &read.function;
+    let inside =
+        function.bodies().filter(move |&inner| function.enclosing(inner).any(|it| it == body));
+    inside.flat_map(move |inner| {
+        let effects = read.effects(inner).effects.iter();
+        let is_shown = move |effect: &&Effect| {
+            let elsewhere = matches!(effect.mode, Mode::Joined | Mode::Spawned | Mode::Later);
+            effect.place.is_within(connection) && (shows(effect.act) || elsewhere)
+        };
+        effects.filter(is_shown).map(|effect| effect.at)
+    })
+}
+
+/// Whether others may know a thing afterwards.
+fn shows(act: Act) -> bool {
+    matches!(act, Act::Returned(_) | Act::Stored | Act::Sent | Act::Captured)
 }
 
 fn finding(
