@@ -66,3 +66,4 @@ mod unlocked;
 mod untaken;
 mod wide;
 mod words;
+mod workers;
