@@ -2,6 +2,7 @@
 //! knows nothing of `Stop`.
 
 mod producer;
+mod worker;
 
 use crate::catalog::Gate;
 use crate::diagnostic::{Confidence, Finding, Label, Role};

@@ -71,3 +71,4 @@ mod untaken;
 mod untold;
 mod wide;
 mod words;
+mod workers;

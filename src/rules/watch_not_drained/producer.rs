@@ -2,9 +2,11 @@
 //! out, knows nothing of what ends the type.
 //!
 //! Evidence: the channel is unbuffered, made with the object, and the package itself does not receive from it: a
-//! method or an exported field hands it out. The goroutine sends in a loop, with nothing beside. The object has an
-//! exported method by which its user says that he has had enough; or who makes it gives a context, and the loop
-//! asks between two sends whether that is done.
+//! method or an exported field hands it out. The goroutine sends in a loop, with nothing beside, itself or in a method
+//! that it calls of its object (see [`worker`](super::worker)). The object has an exported method by which its user
+//! says that he has had enough; or who makes it gives a context, and the loop asks between two sends whether that is
+//! done. A channel may have room where the loop goes on for ever and the method that ends the object waits for the
+//! goroutine.
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
@@ -13,6 +15,7 @@ use crate::rules::FunctionCx;
 use crate::rules::endable::may_end;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::watch;
+use crate::rules::watch_not_drained::worker::Worker;
 use crate::source::{Location, Span};
 use crate::syntax::{ExprId, Node, StmtId, StmtKind, Symbol};
 
@@ -33,7 +36,10 @@ pub fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     for producer in Producer::all(scene) {
-        findings.extend(Story::of(scene, &producer).map(|story| finding(scene, &producer, &story)));
+        let told = producer.run(scene).and_then(|producer| {
+            Story::of(scene, &producer).map(|story| finding(scene, &producer, &story))
+        });
+        findings.extend(told);
     }
 }
 
@@ -45,7 +51,11 @@ struct Producer {
     field: Symbol,
     /// Where a function starts it as a literal: the statement.
     literal: Option<StmtId>,
+    /// Else who runs the function.
+    worker: Option<Worker>,
+    /// The sends in a loop of the function itself, and those that stand in none.
     sends: Vec<Span>,
+    once: Vec<Span>,
 }
 
 impl Producer {
@@ -56,7 +66,7 @@ impl Producer {
             let Node::Stmt(stmt) = node else { continue };
             let StmtKind::Send { channel, .. } = scene.file.stmt(stmt).kind else { continue };
             // A guarded send beside a bare one may be the one that matters after the end.
-            if is_communication(scene, node) || scene.loops_around(node).is_empty() {
+            if is_communication(scene, node) {
                 continue;
             }
             let Some((base, field)) = scene.selector(channel) else { continue };
@@ -73,15 +83,32 @@ impl Producer {
                 }
             };
             let Some(ty) = ty else { continue };
-            let span = scene.span(node);
             let is_same =
-                |it: &&mut Producer| (it.ty, it.field, it.literal) == (ty, field.name, literal);
-            match all.iter_mut().find(is_same) {
-                Some(known) => known.sends.push(span),
-                None => all.push(Producer { ty, field: field.name, literal, sends: vec![span] }),
+                |it: &Producer| (it.ty, it.field, it.literal) == (ty, field.name, literal);
+            let at = all.iter().position(is_same).unwrap_or_else(|| {
+                let (field, sends, once) = (field.name, Vec::new(), Vec::new());
+                all.push(Producer { ty, field, literal, worker: None, sends, once });
+                all.len() - 1
+            });
+            match scene.loops_around(node).is_empty() {
+                true => all[at].once.push(scene.span(node)),
+                false => all[at].sends.push(scene.span(node)),
             }
         }
         all
+    }
+
+    /// With who runs it, and all its sends that are made again and again; `None` if there are none.
+    fn run(mut self, scene: &Scene<'_>) -> Option<Producer> {
+        if self.literal.is_none() {
+            let worker = Worker::of(&scene.cx, self.ty)?;
+            if worker.in_loop {
+                self.sends.append(&mut self.once);
+                self.sends.sort_unstable();
+            }
+            self.worker = Some(worker);
+        }
+        (!self.sends.is_empty()).then_some(self)
     }
 
     /// The context whose end an arm of a `select` in the loop of the first send asks for, and the arm.
@@ -111,6 +138,8 @@ impl Producer {
 /// The places that make a send a trap.
 struct Story {
     made: Location,
+    /// Whether the channel has room, and who ends the object waits for the goroutine.
+    room: bool,
     started: Location,
     handed_out: (Symbol, Location),
     ended: Ended,
@@ -128,16 +157,19 @@ impl Story {
     /// What the other functions of the package do with the channel; `None` if it does not come to
     /// a trap, or is not understood.
     fn of(sender: &Scene<'_>, producer: &Producer) -> Option<Story> {
-        let (mut made, mut handed_out, mut ended) = (None, None, None);
-        let mut started =
-            producer.literal.map(|go| sender.cx.location(sender.span(Node::Stmt(go))));
+        let (mut made, mut handed_out, mut ended, mut awaited) = (None, None, None, None);
+        let started = match &producer.worker {
+            Some(worker) => worker.started,
+            None => sender.cx.location(sender.span(Node::Stmt(producer.literal?))),
+        };
+        let worker = producer.worker.as_ref();
+        let own = worker.map_or(vec![sender.cx.func], |worker| worker.methods(&sender.cx));
         let mut takes_context = false;
         let (index, field) = (sender.cx.index(), producer.field);
         for func in &index.package(sender.cx.func.package).funcs {
             let cx = FunctionCx { func: func.id, ..sender.cx };
             let is_method = func.receiver.and_then(|receiver| receiver.ty) == Some(producer.ty);
-            let starts = started.is_none() && holds_any(&cx, &["go "]);
-            if !is_method && !starts && !holds_any(&cx, &[field.as_str()]) {
+            if !is_method && !holds_any(&cx, &[field.as_str()]) {
                 continue;
             }
             let Some(scene) = Scene::new(cx) else { continue };
@@ -146,24 +178,33 @@ impl Story {
                 let place = cx.location(scene.name.span);
                 if ENDS.contains(&func.name.as_str()) {
                     ended = ended.or(Some(Ended::By(func.name, place)));
+                    let waits = || worker.is_some_and(|worker| worker.is_awaited_by(&scene));
+                    if awaited.is_none() && waits() {
+                        awaited = Some(Ended::By(func.name, place));
+                    }
                 }
                 if part.returns_channel() {
                     handed_out = handed_out.or(Some((func.name, place)));
                 }
             }
-            if func.id != sender.cx.func && part.interferes() {
+            let interferes = match own.contains(&func.id) {
+                true => func.id != sender.cx.func && part.receives(),
+                false => part.interferes(),
+            };
+            if interferes {
                 return None;
             }
-            if let (Some(span), None) = (part.makes(), made) {
-                made = Some(cx.location(span));
+            if let (Some((span, room)), None) = (part.makes(), made) {
+                made = Some((cx.location(span), room));
                 takes_context = takes_context_that_ends(&scene);
             }
-            if starts {
-                let go = scene.starts(sender.cx.func).next();
-                started = go.map(|(go, _)| cx.location(scene.span(Node::Stmt(go))));
-            }
         }
-        let made = made?;
+        let (made, room) = made?;
+        if room {
+            let goes_on = worker.is_some_and(|worker| worker.sends_for_ever(&sender.cx, field));
+            ended = awaited.filter(|_| goes_on);
+            takes_context = false;
+        }
         if field.is_exported() && index.object(producer.ty).name.is_exported() {
             handed_out = handed_out.or(Some((field, made)));
         }
@@ -172,7 +213,7 @@ impl Story {
             let with = |(context, span)| Ended::With(context, sender.cx.location(span));
             ended = ended.or_else(|| done.map(with));
         }
-        Some(Story { made, started: started?, handed_out: handed_out?, ended: ended? })
+        Some(Story { made, room, started, handed_out: handed_out?, ended: ended? })
     }
 }
 
@@ -194,8 +235,8 @@ struct Part<'s, 'a> {
 }
 
 impl Part<'_, '_> {
-    /// Where it makes the channel without a buffer, as part of a new value.
-    fn makes(&self) -> Option<Span> {
+    /// Where it makes the channel as part of a new value, and whether that has room.
+    fn makes(&self) -> Option<(Span, bool)> {
         let scene = self.scene;
         scene.nodes.iter().find_map(|&node| {
             let Node::Expr(literal) = node else { return None };
@@ -204,16 +245,30 @@ impl Part<'_, '_> {
                 return None;
             }
             let make = scene.file.unparen(value);
-            let unbuffered = matches!(scene.info.callee(make), Callee::Builtin(Builtin::Make))
-                && match scene.args(make) {
-                    [_] => true,
-                    [_, capacity] => {
-                        let capacity = scene.info.constant(*capacity);
-                        capacity.and_then(|capacity| capacity.as_int()) == Some(0)
-                    }
-                    _ => false,
-                };
-            unbuffered.then(|| scene.span(Node::Expr(make)))
+            let Callee::Builtin(Builtin::Make) = scene.info.callee(make) else { return None };
+            let room = match scene.args(make) {
+                [_] => false,
+                [_, capacity] => {
+                    let capacity = scene.info.constant(*capacity);
+                    capacity.and_then(|capacity| capacity.as_int()) != Some(0)
+                }
+                _ => return None,
+            };
+            Some((scene.span(Node::Expr(make)), room))
+        })
+    }
+
+    /// Whether it receives from the channel itself.
+    fn receives(&self) -> bool {
+        let scene = self.scene;
+        scene.nodes.iter().any(|&node| match node {
+            Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+                StmtKind::Range { subject, .. } => self.is_channel(subject),
+                _ => false,
+            },
+            _ => scene
+                .transfer(node)
+                .is_some_and(|(from, receives)| receives && self.is_channel(from)),
         })
     }
 
@@ -280,18 +335,29 @@ fn is_communication(scene: &Scene<'_>, send: Node) -> bool {
     }
 }
 
+/// What a method that ends the object does of the send.
+fn left_by(name: Symbol, waits: bool) -> String {
+    match waits {
+        false => format!("`{name}` neither receives nor wakes the send"),
+        true => {
+            format!("`{name}` waits for the goroutine, and neither receives nor wakes the send")
+        }
+    }
+}
+
 fn finding(scene: &Scene<'_>, producer: &Producer, story: &Story) -> Finding {
     let (field, sends) = (producer.field, &producer.sends);
     let method = scene.name.name;
-    let goroutine = match producer.literal {
-        Some(_) => format!("the goroutine that `{method}` starts"),
-        None => format!("the goroutine of `{method}`"),
+    let worker = producer.worker.as_ref().map(|worker| scene.cx.index().func(worker.func).name);
+    let goroutine = match worker {
+        None => format!("the goroutine that `{method}` starts"),
+        Some(worker) => format!("the goroutine of `{worker}`"),
     };
     let channel = story.handed_out.0;
     let (end, left, why, help) = match &story.ended {
         Ended::By(name, place) => (
             name.to_string(),
-            (*place, format!("`{name}` neither receives nor wakes the send")),
+            (*place, left_by(*name, story.room)),
             format!("a consumer calls `{name}` when it has had enough"),
             format!(
                 "let `{name}` close a channel, and send in a `select` that also receives from it"
@@ -307,15 +373,25 @@ fn finding(scene: &Scene<'_>, producer: &Producer, story: &Story) -> Finding {
             format!("send in a `select` that also receives from `{context}.Done()`"),
         ),
     };
-    let message = format!(
-        "`{end}` does not end this send: once the consumer of `{channel}` has left, {goroutine} stays here"
-    );
+    let message = match story.room {
+        false => format!(
+            "`{end}` does not end this send: once the consumer of `{channel}` has left, {goroutine} stays here"
+        ),
+        true => format!(
+            "`{end}` does not end this send, and waits for it: once the consumer of `{channel}` has left and its room \
+             is used up, both stay"
+        ),
+    };
     let mut finding = scene.cx.finding(sends[0], "stays here", message);
     finding.confidence = Confidence::Medium;
-    finding.defect = story.made;
+    // Each method that sends is to be mended by itself.
+    if producer.worker.as_ref().is_none_or(|worker| worker.func == scene.cx.func) {
+        finding.defect = story.made;
+    }
     let label = |location: Location, role: Role, message: String| Label { location, role, message };
+    let room = if story.room { "with room" } else { "without a buffer" };
     finding.labels = vec![
-        label(story.made, Role::Made, format!("`{field}` is made here, without a buffer")),
+        label(story.made, Role::Made, format!("`{field}` is made here, {room}")),
         label(story.started, Role::Started, "the goroutine starts here".to_owned()),
     ];
     if story.handed_out.1 != story.made {
