@@ -4,6 +4,7 @@ mod harness;
 
 mod adopt;
 mod agreed;
+mod answers;
 mod apart;
 mod between;
 mod cache;
