@@ -52,6 +52,7 @@ mod project;
 mod reached;
 mod real;
 mod registered;
+mod replies;
 mod rescue;
 mod reserved;
 mod robustness;

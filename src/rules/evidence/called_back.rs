@@ -5,10 +5,15 @@
 //! `select` in the body that made it, in a loop or of one answer; a literal that sends bare is given to a
 //! call before. Whoever calls it back does so in another goroutine, or it would have been stuck at once;
 //! the one that is calling when the wait ends, or later, stays. A call that is given what ends the wait, or
-//! gives something to take the callback back with, may keep it from being called late.
+//! gives something to take the callback back with, may keep it from being called late. A field whose closing ends
+//! the wait is not enough: who calls back may be the one that closes it, before or after that ([`ended`]).
+
+mod ended;
+
+use ended::is_ended_by_others;
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::index::{Callee, LocalKind};
+use crate::index::{Callee, Def, LocalKind};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{is_done, leaving_arm};
 use crate::rules::evidence::runs::runs;
@@ -48,7 +53,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             return None;
         }
         let arm = leaving_arm(groups, group, receive);
-        left = left.or(arm.filter(|arm| is_others(scene, arm.channel)));
+        left = left.or(arm.filter(|arm| is_others(groups, make.scene, arm.channel)));
     }
     let left = left?;
     let gone = cfg.step_of_stmt(left.comm)?;
@@ -72,11 +77,14 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
 }
 
 /// Whether a call that is given a callback may keep it from being called late: it is given what ends the wait,
-/// or gives something back that is no error.
+/// or gives something back that is no error. The context that the function was given itself does not end when
+/// time has passed.
 fn may_be_called_off(scene: &Scene<'_>, given: ExprId, ends: ExprId) -> bool {
     let context = scene.method_call(ends).map(|(base, _)| scene.text(base));
+    let timed = is_timed(scene, ends);
     let is_given = scene.args(given).iter().any(|&arg| {
-        context.as_deref() == Some(scene.text(arg).as_str()) || scene.info.type_of(arg).is_context()
+        context.as_deref() == Some(scene.text(arg).as_str())
+            || scene.info.type_of(arg).is_context() && !(timed && is_of_caller(scene, arg))
     });
     let gives = match scene.parent(Node::Expr(given)) {
         Some(Node::Stmt(stmt)) => !matches!(scene.file.stmt(stmt).kind, StmtKind::Expr(_)),
@@ -85,33 +93,66 @@ fn may_be_called_off(scene: &Scene<'_>, given: ExprId, ends: ExprId) -> bool {
     is_given || gives && !scene.info.type_of(given).is_error()
 }
 
+/// Whether an expression is a parameter that always is what the caller gave.
+fn is_of_caller(scene: &Scene<'_>, expr: ExprId) -> bool {
+    let Some(local) = scene.local(expr) else { return false };
+    let is_param = matches!(scene.info.local(local).kind, LocalKind::Param(_));
+    let Some(graph) = scene.graph(None) else { return false };
+    is_param && graph.function().definitions_of(local).count() == 1
+}
+
 /// The call that a literal which sends is given to, if it is not known when that runs it.
 fn given_away(scene: &Scene<'_>, send: &Op) -> Option<ExprId> {
     let literal = send.literal?;
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let body = read.function.body_of_literal(literal)?;
-    let call = scene.given_to(literal)?;
+    let call = scene.given_to(literal).or_else(|| given_by_name(scene, literal))?;
     let unknown = runs(scene, &read.function, body).is_none();
     let is_call = !matches!(scene.info.callee(call), Callee::Builtin(_) | Callee::Conversion(_));
     (unknown && is_call && !scene.is_deferred(call)).then_some(call)
 }
 
+/// The call that a literal is given to by the name of the only variable that it is kept in, if that is all that
+/// is done with it.
+fn given_by_name(scene: &Scene<'_>, literal: ExprId) -> Option<ExprId> {
+    let (targets, values) = scene.assignment(scene.parent(Node::Expr(literal))?)?;
+    let place = values.iter().position(|&value| scene.file.unparen(value) == literal)?;
+    let local = targets.get(place).copied().flatten()?;
+    let mut uses = scene.uses(local).filter(|&usage| {
+        let declares = scene.info.local(local).span == scene.span(Node::Expr(usage));
+        !declares
+    });
+    let call = scene.given_to(uses.next()?)?;
+    uses.next().is_none().then_some(call)
+}
+
 /// Whether a channel tells of something that callbacks have no part in: a context is done, time has
-/// passed, or others have closed a channel that the function was given.
-fn is_others(scene: &Scene<'_>, channel: ExprId) -> bool {
-    if is_done(scene, channel) {
+/// passed, or others have closed it.
+fn is_others(groups: &Groups<'_>, at: usize, channel: ExprId) -> bool {
+    let scene = &groups.scenes[at];
+    if is_done(scene, channel) || is_timed(scene, channel) {
         return true;
     }
-    match scene.file.expr(channel).kind {
-        ExprKind::Call { .. } => {
-            let called = scene.info.callee(channel).qualified(scene.cx.index());
-            called.is_some_and(|name| name.path.as_str() == "time")
-        }
-        ExprKind::Ident(_) => scene
-            .local(channel)
-            .is_some_and(|local| matches!(scene.info.local(local).kind, LocalKind::Param(_))),
-        _ => false,
+    let is_given = scene
+        .local(channel)
+        .is_some_and(|local| matches!(scene.info.local(local).kind, LocalKind::Param(_)));
+    is_given
+        || matches!(scene.info.resolve(channel), Def::Field(_))
+            && is_ended_by_others(groups, at, channel)
+}
+
+/// Whether a channel tells that time has passed: what a function of package `time` gives, or the channel of a
+/// timer or ticker.
+fn is_timed(scene: &Scene<'_>, channel: ExprId) -> bool {
+    if let ExprKind::Call { .. } = scene.file.expr(channel).kind {
+        let called = scene.info.callee(channel).qualified(scene.cx.index());
+        return called.is_some_and(|name| name.path.as_str() == "time");
     }
+    scene.selector(channel).is_some_and(|(base, name)| {
+        let owner = scene.info.type_of(base).strip_pointer();
+        name.name.as_str() == "C"
+            && owner.named().is_some_and(|named| named.path.as_str() == "time")
+    })
 }
 
 fn tell(

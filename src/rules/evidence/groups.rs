@@ -6,6 +6,7 @@
 //! group is safe, and a claim about *some* needs more. A group that code outside the package may
 //! know is open, and nothing can be said about all that is done to it.
 
+mod dispatch;
 mod results;
 
 use std::sync::Arc;
@@ -330,7 +331,7 @@ impl Builder<'_, '_> {
                 continue;
             }
             match local.kind {
-                LocalKind::Param(_) if self.may_be_called_with(&local.ty) => {
+                LocalKind::Param(_) if self.may_be_given(&local.ty) => {
                     let number = self.local(local_id);
                     self.set_open(number);
                 }
@@ -662,6 +663,7 @@ impl Builder<'_, '_> {
                     }
                 }
             }
+            Callee::Value(callee) if self.dispatch(*callee, args) => {}
             callee => {
                 let name = callee.qualified(scene.cx.index());
                 let notify = name.is_some_and(|name| {
@@ -707,41 +709,6 @@ impl Builder<'_, '_> {
         let exact = params().find(|(_, local)| local.kind == LocalKind::Param(index));
         let found = exact.or_else(|| params().next_back())?;
         Some(self.number(Name::Local(func, LocalId(found.0 as u32))))
-    }
-
-    /// A function that is used as a value may be called from anywhere.
-    fn read_function_value(&mut self, expr: ExprId) {
-        let scene = &self.scenes[self.scene];
-        let named = scene.cx.index().func_named(&scene.info, expr);
-        let Some(func) = named.filter(|func| self.is_own(*func)) else { return };
-        let called = match scene.parent(Node::Expr(expr)) {
-            Some(Node::Expr(around)) => match scene.file.expr(around).kind {
-                ExprKind::Call { callee, .. } => scene.file.unparen(callee) == expr,
-                // The name within a selector.
-                ExprKind::Selector { .. } => true,
-                _ => false,
-            },
-            _ => false,
-        };
-        if called {
-            return;
-        }
-        let body = scene.cx.index().body(func);
-        for (number, local) in body.locals().iter().enumerate() {
-            let given = matches!(local.kind, LocalKind::Param(_) | LocalKind::Result(_));
-            if local.owner.is_none() && given && self.depth(&local.ty).is_some() {
-                let number = self.number(Name::Local(func, LocalId(number as u32)));
-                self.set_open(number);
-            }
-        }
-        /// How many results are looked at.
-        const RESULTS: u32 = 4;
-        for index in 0..RESULTS {
-            if self.numbers.contains_key(&Name::Result(func, index)) {
-                let number = self.number(Name::Result(func, index));
-                self.set_open(number);
-            }
-        }
     }
 
     fn finish(self) -> (Vec<Group>, FxHashMap<(usize, ExprId), usize>) {

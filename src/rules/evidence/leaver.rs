@@ -4,12 +4,14 @@
 //! a `select` with an arm on which the receiver returns. Then either that arm is one that stays
 //! ready for good (a context that is done, a channel that is closed): whoever sends after it, with
 //! nothing beside, waits for ever. Or the channel is made for one request by the function that
-//! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever. Or the
+//! receives the answer, and leaves by a timeout or the like: whoever answers late waits for ever; that is told
+//! where the channel is made, or at the sends if more answers than one may come ([`again`]). Or the
 //! answers of an object's goroutines are gathered once ([`gathered`]). Room of
 //! a constant size is taken by those who send after it, where the receiver closes another channel to say
 //! that it has left, and they do not look; any room is full where somebody makes more as long as there is
 //! some ([`prefetched`]).
 
+mod again;
 mod arms;
 mod callers;
 
@@ -38,12 +40,22 @@ pub(super) use arms::{Arm, has_leaving_arm, is_done, leaving_arm, stays_ready};
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
     for group in groups.all() {
         if let Some(left) = Left::of(groups, group) {
-            match left.reply() {
-                Some(reply) => findings.push(reply),
-                None => left.leavers(findings),
+            let (reply, told) = (left.reply(), findings.len());
+            if !reply.as_ref().is_some_and(|reply| reply.once) {
+                left.leavers(findings);
+            }
+            if told == findings.len() {
+                findings.extend(reply.map(|reply| reply.finding));
             }
         }
     }
+}
+
+/// What is told where a channel is made for one answer.
+struct Reply {
+    finding: Finding,
+    /// Whether no more answers than one come.
+    once: bool,
 }
 
 struct Left<'g, 'a> {
@@ -98,7 +110,7 @@ impl<'g, 'a> Left<'g, 'a> {
     }
 
     /// A channel for one answer, made by the function that waits for it.
-    fn reply(&self) -> Option<Finding> {
+    fn reply(&self) -> Option<Reply> {
         let [make] = self.makes[..] else { return None };
         if self.group.may_have_room() {
             return None;
@@ -133,12 +145,12 @@ impl<'g, 'a> Left<'g, 'a> {
             scene.name.name,
             short(scene, arm.channel)
         );
-        if self.is_asked_in_turns(make) {
+        if self.may_be_answered_again(make) {
             finding.help = format!(
                 "give the channel room for as many answers as are asked for, or send in a `select` with `{}`",
                 short(scene, arm.channel)
             );
-            return Some(finding);
+            return Some(Reply { finding, once: false });
         }
         finding.help = "give the channel room for the answer: `make(..., 1)`".to_owned();
         if let Node::Expr(call) = make.node
@@ -154,26 +166,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 }],
             });
         }
-        Some(finding)
-    }
-
-    /// Whether a loop asks for answers on a channel that was made before it: there may be more of them than one.
-    fn is_asked_in_turns(&self, make: &Op) -> bool {
-        let scene = &self.groups.scenes[make.scene];
-        let made = scene.span(make.node);
-        self.sends.iter().any(|send| {
-            let mut calls = scene.calls(self.groups.scenes[send.scene].cx.func);
-            calls.any(|call| {
-                scene.around(Node::Expr(call)).any(|around| match around {
-                    Node::Stmt(stmt) => {
-                        let kind = &scene.file.stmt(stmt).kind;
-                        matches!(kind, StmtKind::For { .. } | StmtKind::Range { .. })
-                            && !scene.span(around).contains(made)
-                    }
-                    _ => false,
-                })
-            })
-        })
+        Some(Reply { finding, once: true })
     }
 
     /// A channel whose receiver has gone for good: the first send of each function.
@@ -190,11 +183,11 @@ impl<'g, 'a> Left<'g, 'a> {
             return;
         }
         let ending = self.set_at_the_end();
+        let first = findings.len();
         let mut told = Vec::new();
         for send in &self.sends {
             let scene = &self.groups.scenes[send.scene];
-            if !told.contains(&send.scene)
-                && !holds_lock(scene, send)
+            if !holds_lock(scene, send)
                 && !self.starts_receiver(send)
                 && !self.is_constructor(send)
                 && !self.ends_receiver(send)
@@ -203,8 +196,13 @@ impl<'g, 'a> Left<'g, 'a> {
                 && !self.is_caught(send)
                 && (!self.group.may_have_room() || self.may_fill(send))
             {
-                told.push(send.scene);
-                findings.push(self.leaver(send));
+                match told.iter().position(|&other| other == send.scene) {
+                    Some(place) => self.label_other(&mut findings[first + place], send),
+                    None => {
+                        told.push(send.scene);
+                        findings.push(self.leaver(send));
+                    }
+                }
             }
         }
     }
@@ -463,6 +461,16 @@ impl<'g, 'a> Left<'g, 'a> {
             location: scene.cx.location(first_line(scene, scene.span(Node::Stmt(arm.comm)))),
             role: Role::Left,
             message: format!("`{}` leaves here", scene.name.name),
+        });
+    }
+
+    /// Another send of the function that is told of.
+    fn label_other(&self, finding: &mut Finding, send: &Op) {
+        let scene = &self.groups.scenes[send.scene];
+        finding.labels.push(Label {
+            location: scene.cx.location(first_line(scene, send.span(scene))),
+            role: Role::Stuck,
+            message: "so does this".to_owned(),
         });
     }
 

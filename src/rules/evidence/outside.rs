@@ -4,6 +4,9 @@
 //! exported declaration speaks of, or that embeds it, or an interface with that method. Which
 //! interfaces of other modules there are is not known; but none of them speaks of a type of this
 //! module, so only a method that does is said to stay inside.
+//!
+//! A channel of an unexported type is one that others cannot make, whatever function asks for it: they have
+//! one only if they are given it.
 
 use std::cell::OnceCell;
 
@@ -19,11 +22,13 @@ pub(super) struct Outside<'i, 's> {
     package: PackageId,
     /// The unexported types of which others may have a value.
     given_out: OnceCell<FxHashSet<Symbol>>,
+    /// Those that they are given, and do not only give.
+    handed_out: OnceCell<FxHashSet<Symbol>>,
 }
 
 impl<'i, 's> Outside<'i, 's> {
     pub(super) fn of(index: &'i Index<'s>, package: PackageId) -> Outside<'i, 's> {
-        Outside { index, package, given_out: OnceCell::new() }
+        Outside { index, package, given_out: OnceCell::new(), handed_out: OnceCell::new() }
     }
 
     /// Whether others may call a function of the package and have what it is given or gives, which is
@@ -35,12 +40,41 @@ impl<'i, 's> Outside<'i, 's> {
             && !self.stays_inside(package, func, ty)
     }
 
+    /// Whether others may call a function of the package with a channel of this type.
+    pub(super) fn may_give(&self, func: &Func, ty: &Type) -> bool {
+        self.may_call(func, ty) && !self.is_out_of_reach(ty)
+    }
+
+    /// Whether a type is that of channels which carry values of an unexported type that others are not given:
+    /// they cannot name it, so that they have no such channel.
+    fn is_out_of_reach(&self, ty: &Type) -> bool {
+        let Type::Chan(_, carried) = ty else { return false };
+        let mut carried = (**carried).clone();
+        let named = loop {
+            carried = match &carried {
+                Type::Chan(_, inner) | Type::Pointer(inner) | Type::Slice(inner) => {
+                    (**inner).clone()
+                }
+                Type::Named(named) => break named.clone(),
+                _ => return false,
+            };
+        };
+        let package = self.index.package(self.package);
+        let handed_out =
+            || self.handed_out.get_or_init(|| seen_by_others(self.index, package, Seen::Given));
+        named.path == package.path
+            && named.args.is_empty()
+            && !named.name.is_exported()
+            && !handed_out().contains(&named.name)
+    }
+
     fn stays_inside(&self, package: &Package, func: &Func, ty: &Type) -> bool {
         let Some(receiver) = func.receiver.filter(|receiver| !receiver.name.is_exported()) else {
             return false;
         };
         let Some(home) = self.home(package, ty) else { return false };
-        let given_out = self.given_out.get_or_init(|| given_out(self.index, package));
+        let given_out =
+            self.given_out.get_or_init(|| seen_by_others(self.index, package, Seen::All));
         let Some(owner) = receiver.ty.filter(|_| !given_out.contains(&receiver.name)) else {
             return false;
         };
@@ -93,14 +127,33 @@ enum Home {
     Module,
 }
 
-/// The unexported types that an exported function, variable or type of a package speaks of, or that one
-/// of its structs embeds.
-fn given_out(index: &Index<'_>, package: &Package) -> FxHashSet<Symbol> {
+/// Which of the types that exported declarations speak of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    All,
+    /// Those of which they give a value: what a function is given is not among them, unless it is a function
+    /// itself, or another value that may hold one.
+    Given,
+}
+
+/// The types that an exported function, variable or type of a package speaks of, or that one of its structs
+/// embeds.
+fn seen_by_others(index: &Index<'_>, package: &Package, seen: Seen) -> FxHashSet<Symbol> {
     let mut open: Vec<Type> = Vec::new();
+    let speaks_of = |open: &mut Vec<Type>, ty: Type| match ty {
+        Type::Func(ref signature) if seen == Seen::Given => {
+            open.extend(signature.results.iter().cloned());
+            let is_plain = |ty: &Type| {
+                matches!(ty, Type::Chan(..) | Type::Pointer(_) | Type::Slice(_) | Type::Named(_))
+            };
+            open.extend(signature.params.iter().filter(|ty| !is_plain(ty)).cloned());
+        }
+        ty => open.push(ty),
+    };
     for object in &package.objects {
         let exported = object.name.is_exported();
         match object.kind {
-            ObjectKind::Func(func) if exported => open.push(index.func_type(func)),
+            ObjectKind::Func(func) if exported => speaks_of(&mut open, index.func_type(func)),
             ObjectKind::Var if exported => open.push(index.object_type(object.id)),
             ObjectKind::Type => {
                 let ty = index.object_type(object.id);
@@ -125,7 +178,7 @@ fn given_out(index: &Index<'_>, package: &Package) -> FxHashSet<Symbol> {
         }
     }
     let methods = package.funcs.iter().filter(|it| it.receiver.is_some() && it.name.is_exported());
-    open.extend(methods.map(|method| index.func_type(method.id)));
+    methods.for_each(|method| speaks_of(&mut open, index.func_type(method.id)));
     let mut names = FxHashSet::default();
     while let Some(ty) = open.pop() {
         match &ty {

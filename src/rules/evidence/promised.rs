@@ -3,19 +3,20 @@
 //!
 //! Evidence: each call makes a channel of its own, which the goroutines of the function send on with
 //! nothing beside, and nobody has it but the caller. So it does not matter who else calls the function:
-//! a path of this caller, in whatever package of the run, leaves the goroutine of its own call behind.
+//! a path of this caller, in whatever package of the run, leaves the goroutine of its own call behind. A call
+//! through an interface of the module counts if the run has no other type that may stand behind it.
 
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Exit, Path, PathEnd, Start};
-use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Callee, Def, Func, FuncId, LocalId, LocalKind, Selection, Type};
 use crate::rules::conditions::{condition, locals_in};
 use crate::rules::evidence::abandoned::{Abandoned, Given, Leaving, stores_of};
 use crate::rules::evidence::runs::How;
 use crate::rules::evidence::traffic::{Channel, Deed, Made, Volume};
 use crate::rules::evidence::{confidence_of_made, ends_process, first_line, room};
-use crate::rules::scene::Scene;
+use crate::rules::scene::{Scene, is_for_tests, serves_tests};
 use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::{Location, Span};
 use crate::summary::{At, BodyId, Read, Source};
@@ -121,8 +122,11 @@ impl<'s, 'a> Promise<'s, 'a> {
     fn left_by(&self, func: FuncId, call: ExprId) -> Option<Finding> {
         let package = PackageCx { package: func.package, ..self.scene.cx.package };
         let caller = Scene::new(FunctionCx { package, func })?;
-        let called =
-            matches!(caller.info.callee(call), Callee::Func(to) if *to == self.scene.cx.func);
+        let called = match caller.info.callee(call) {
+            Callee::Func(to) => *to == self.scene.cx.func,
+            Callee::InterfaceMethod(selection) => self.is_all_behind(selection),
+            _ => false,
+        };
         if !called || caller.go_of(call).is_some() || caller.is_deferred(call) {
             return None;
         }
@@ -138,6 +142,29 @@ impl<'s, 'a> Promise<'s, 'a> {
         let abandoned = Abandoned::at(&channel, at, self.made.capacity, Some(given))?;
         let path = abandoned.way_out(&stores_of(&caller))?;
         Some(self.tell(&caller, call, local, &path))
+    }
+
+    /// Whether a method of an interface of the module is always this one, as far as the run tells: no other type
+    /// of it may stand behind the interface, those of tests left out.
+    fn is_all_behind(&self, selection: &Selection) -> bool {
+        let cx = &self.scene.cx;
+        let (index, own) = (cx.index(), cx.func.package);
+        let Some(home) = selection.owner.named().map(|named| named.path) else { return false };
+        let of_module = home == index.package(own).path || index.is_of_module(own, home);
+        let is_other = |func: &Func| {
+            let owner = func.receiver.filter(|_| func.name == selection.name).and_then(|of| of.ty);
+            owner.is_some_and(|owner| {
+                let value = index.object_type(owner).pointer();
+                index.implements(&value, &selection.owner) != Some(false)
+                    && !recurrence::is_same(index, func.id, cx.declared())
+                    && !serves_tests(index, func.id)
+            })
+        };
+        of_module
+            && cx.package.packages_with(selection.name).all(|package| {
+                is_for_tests(index.path_in_module(package))
+                    || !index.package(package).funcs.iter().any(is_other)
+            })
     }
 
     /// The fields that its goroutine names, by which it may tell that it is done.

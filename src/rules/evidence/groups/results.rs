@@ -11,6 +11,12 @@ impl Builder<'_, '_> {
         self.outside.as_ref().is_none_or(|outside| outside.may_call(declared, ty))
     }
 
+    /// Whether others may call the function with a channel of this type.
+    pub(super) fn may_be_given(&self, ty: &Type) -> bool {
+        let declared = self.scenes[self.scene].cx.declared();
+        self.outside.as_ref().is_none_or(|outside| outside.may_give(declared, ty))
+    }
+
     pub(super) fn read_return(&mut self, stmt: StmtId, values: &[ExprId]) {
         let scene = &self.scenes[self.scene];
         let own = scene.literal_around(Node::Stmt(stmt)).is_none();
