@@ -90,3 +90,26 @@ fn a_lock_of_what_is_embedded() {
         check(&source(lock, "other"), &[]);
     }
 }
+
+#[test]
+fn a_send_under_a_lock_that_tells_nothing_of_the_end() {
+    let source = |before: &str, after: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype listener struct {{\n\tmu     sync.Mutex\n\tconns  map[int]int\n\
+             \taccept chan int\n\tdone   chan struct{{}}\n\tonce   sync.Once\n}}\n\n\
+             func Listen(next func() int) *listener {{\n\
+             \tl := &listener{{conns: map[int]int{{}}, accept: make(chan int), done: make(chan struct{{}})}}\n\
+             \tgo l.run(next)\n\treturn l\n}}\n\n\
+             func (l *listener) Accept() int {{\n\tselect {{\n\tcase c := <-l.accept:\n\t\treturn c\n\
+             \tcase <-l.done:\n\t\treturn -1\n\t}}\n}}\n\n\
+             func (l *listener) Close() {{\n\tl.once.Do(func() {{\n{before}\t\tclose(l.done)\n{after}\t}})\n}}\n\n\
+             func (l *listener) run(next func() int) {{\n\tfor n := next(); n > 0; n = next() {{\n\
+             \t\tl.get(n)\n\t}}\n}}\n\n\
+             func (l *listener) get(n int) {{\n\tl.mu.Lock()\n\tdefer l.mu.Unlock()\n\
+             \tif _, ok := l.conns[n]; !ok {{\n\t\tl.conns[n] = n\n\t\tl.accept <- n\n\t}}\n}}\n"
+        )
+    };
+    let counts = "\t\tl.mu.Lock()\n\t\tprintln(len(l.conns))\n\t\tl.mu.Unlock()\n";
+    check(&source("", counts), &["m.go:48 send-without-receiver medium"]);
+    check(&source(counts, ""), &[]);
+}

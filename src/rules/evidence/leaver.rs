@@ -12,6 +12,7 @@
 
 mod arms;
 mod callers;
+mod unannounced;
 
 use rustc_hash::FxHashSet;
 
@@ -194,7 +195,7 @@ impl<'g, 'a> Left<'g, 'a> {
         for send in &self.sends {
             let scene = &self.groups.scenes[send.scene];
             if !told.contains(&send.scene)
-                && !holds_lock(scene, send)
+                && (!holds_lock(scene, send) || self.is_unannounced(send))
                 && !self.starts_receiver(send)
                 && !self.is_constructor(send)
                 && !self.ends_receiver(send)
@@ -207,6 +208,12 @@ impl<'g, 'a> Left<'g, 'a> {
                 findings.push(self.leaver(send));
             }
         }
+    }
+
+    /// Whether a lock at a send cannot have told the sender of the end, and nobody has room for what it sends.
+    fn is_unannounced(&self, send: &Op) -> bool {
+        !self.group.may_have_room()
+            && unannounced::is_unannounced(self.groups, send, &self.receives)
     }
 
     /// Whether a send may come as often as it takes to fill the room of the channel, by who does not look whether
