@@ -113,3 +113,21 @@ fn a_send_under_a_lock_that_tells_nothing_of_the_end() {
     check(&source("", counts), &["m.go:48 send-without-receiver medium"]);
     check(&source(counts, ""), &[]);
 }
+
+#[test]
+fn a_comment_for_the_callers() {
+    let source = |used: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype set struct {{\n\tmu   sync.RWMutex\n\tmsgs []int\n}}\n\n\
+             type pool struct {{\n\tmu   sync.Mutex\n\tlast *set\n\tsets map[int]*set\n}}\n\n\
+             func (s *set) add(n int) {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\ts.msgs = append(s.msgs, n)\n}}\n\n\
+             func (p *pool) Add(k, n int) {{\n\tp.sets[k].add(n)\n}}\n\n\
+             // Each is called with the lock held.\n\
+             func (p *pool) Each(k int, f func(int) error) error {{\n\t// What has no lock of its own is another set.\n\ts := p.sets[k]\n\ts.mu.RLock()\n{used}\
+             \tfor _, n := range s.msgs {{\n\t\tif err := f(n); err != nil {{\n\t\t\treturn err\n\t\t}}\n\t}}\n\
+             \ts.mu.RUnlock()\n\treturn nil\n}}\n"
+        )
+    };
+    check(&source(""), &["m.go:29 unlock-missing high"]);
+    check(&source("\tp.last = s\n"), &[]);
+}
