@@ -131,3 +131,24 @@ fn a_comment_for_the_callers() {
     check(&source(""), &["m.go:29 unlock-missing high"]);
     check(&source("\tp.last = s\n"), &[]);
 }
+
+#[test]
+fn a_wait_in_a_method_that_is_called_with_the_lock_held() {
+    let source = |write: &str, gives: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype conn struct {{\n\tmu   sync.Mutex\n\tout  sync.Mutex\n\
+             \twg   sync.WaitGroup\n\tmsgs chan []byte\n\tstop chan struct{{}}\n}}\n\n\
+             func Open() *conn {{\n\tc := &conn{{msgs: make(chan []byte), stop: make(chan struct{{}})}}\n\
+             \tc.wg.Add(1)\n\tgo func() {{\n\t\tdefer c.wg.Done()\n\t\tc.run()\n\t}}()\n\treturn c\n}}\n\n\
+             func (c *conn) run() {{\n\tfor {{\n\t\tselect {{\n\t\tcase m := <-c.msgs:\n\t\t\tc.write(m)\n\
+             \t\tcase <-c.stop:\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n\n\
+             func (c *conn) write(m []byte) {{\n\tc.{write}.Lock()\n\tdefer c.{write}.Unlock()\n\tprintln(len(m))\n}}\n\n\
+             func (c *conn) closeLocked() {{\n\tclose(c.stop)\n{gives}}}\n\n\
+             func (c *conn) Close() {{\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tc.closeLocked()\n}}\n"
+        )
+    };
+    let told = &["m.go:48 lock-held-while-blocked medium"];
+    check(&source("mu", "\tc.wg.Wait()\n"), told);
+    check(&source("out", "\tc.wg.Wait()\n"), &[]);
+    check(&source("mu", "\tc.mu.Unlock()\n\tc.wg.Wait()\n\tc.mu.Lock()\n"), &[]);
+}
