@@ -47,6 +47,7 @@ mod other_arm;
 mod outlived;
 mod outside;
 mod overtaken;
+mod own_context;
 mod own_end;
 mod own_receiver;
 mod parent;

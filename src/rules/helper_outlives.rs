@@ -6,7 +6,11 @@
 //! things of this one call, which nobody else keeps. And the call works on after the `go`, and can
 //! be over without that end.
 
+mod early;
 mod merged;
+mod over;
+
+use std::cell::OnceCell;
 
 use rustc_hash::FxHashSet;
 
@@ -42,7 +46,8 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     for body in read.function.bodies() {
         for at in steps(&read.function, body).filter(spawns) {
             let found = check_spawn(&scene, &read, at);
-            findings.extend(found.or_else(|| merged::check_spawn(&scene, &read, at)));
+            let found = found.or_else(|| merged::check_spawn(&scene, &read, at));
+            findings.extend(found.or_else(|| early::check_spawn(&scene, &read, at)));
         }
     }
 }
@@ -66,7 +71,9 @@ struct Helper {
 fn check_spawn(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Finding> {
     let helper = helper(scene, read, go)?;
     let things = helped(scene, read, go, &helper)?;
-    if things.iter().any(|&thing| is_kept(read, go, thing) || governs_others(read, go, thing)) {
+    let kept =
+        |&thing: &LocalId| is_kept(scene, read, go, thing) || governs_others(read, go, thing);
+    if things.iter().any(kept) {
         return None;
     }
     let left = leaves(scene, read, go, &helper, &things)
@@ -217,8 +224,9 @@ fn ended_by_starter(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, helper: 
 }
 
 /// Whether somebody else may have the thing after the call is over.
-fn is_kept(read: &Read<'_>, go: At, local: LocalId) -> bool {
+fn is_kept(scene: &Scene<'_>, read: &Read<'_>, go: At, local: LocalId) -> bool {
     let function = &read.function;
+    let is_over = OnceCell::new();
     let places = function.places_of_local(go, local);
     read.function.bodies().any(|body| {
         read.effects(body).effects.iter().any(|effect| {
@@ -227,7 +235,9 @@ fn is_kept(read: &Read<'_>, go: At, local: LocalId) -> bool {
             about
                 && match effect.act {
                     Act::Returned(_) | Act::Stored | Act::Sent => true,
-                    Act::Captured => elsewhere,
+                    Act::Captured => {
+                        elsewhere && !is_over.get_or_init(|| over::is_over(scene, read, go, local))
+                    }
                     _ => false,
                 }
         })

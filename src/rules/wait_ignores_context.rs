@@ -3,9 +3,11 @@
 //! The evidence is the function's own: the same body has a `select` that looks at a context or
 //! stop channel, so whoever wrote it meant it to end when told, and the sleep cannot. Or it is its
 //! type's: the sleep is in a goroutine of a value that has a channel which is closed at its end,
-//! and which its other methods look at. A wait for an answer is a form of its own: see [`answer`].
+//! and which its other methods look at. A wait for an answer is a form of its own, and so is a loop that waits for
+//! timers: see [`answer`] and [`timers`].
 
 mod answer;
+mod timers;
 
 use crate::catalog::{self, Blocking, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
@@ -36,6 +38,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     answer::check(cx, findings);
+    timers::check(cx, findings);
     let Some(read) = cx.summaries().read(cx.func) else { return };
     for body in read.function.bodies() {
         for at in sleeps(cx, &read, body) {

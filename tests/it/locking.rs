@@ -90,3 +90,65 @@ fn a_lock_of_what_is_embedded() {
         check(&source(lock, "other"), &[]);
     }
 }
+
+#[test]
+fn a_send_under_a_lock_that_tells_nothing_of_the_end() {
+    let source = |before: &str, after: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype listener struct {{\n\tmu     sync.Mutex\n\tconns  map[int]int\n\
+             \taccept chan int\n\tdone   chan struct{{}}\n\tonce   sync.Once\n}}\n\n\
+             func Listen(next func() int) *listener {{\n\
+             \tl := &listener{{conns: map[int]int{{}}, accept: make(chan int), done: make(chan struct{{}})}}\n\
+             \tgo l.run(next)\n\treturn l\n}}\n\n\
+             func (l *listener) Accept() int {{\n\tselect {{\n\tcase c := <-l.accept:\n\t\treturn c\n\
+             \tcase <-l.done:\n\t\treturn -1\n\t}}\n}}\n\n\
+             func (l *listener) Close() {{\n\tl.once.Do(func() {{\n{before}\t\tclose(l.done)\n{after}\t}})\n}}\n\n\
+             func (l *listener) run(next func() int) {{\n\tfor n := next(); n > 0; n = next() {{\n\
+             \t\tl.get(n)\n\t}}\n}}\n\n\
+             func (l *listener) get(n int) {{\n\tl.mu.Lock()\n\tdefer l.mu.Unlock()\n\
+             \tif _, ok := l.conns[n]; !ok {{\n\t\tl.conns[n] = n\n\t\tl.accept <- n\n\t}}\n}}\n"
+        )
+    };
+    let counts = "\t\tl.mu.Lock()\n\t\tprintln(len(l.conns))\n\t\tl.mu.Unlock()\n";
+    check(&source("", counts), &["m.go:48 send-without-receiver medium"]);
+    check(&source(counts, ""), &[]);
+}
+
+#[test]
+fn a_comment_for_the_callers() {
+    let source = |used: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype set struct {{\n\tmu   sync.RWMutex\n\tmsgs []int\n}}\n\n\
+             type pool struct {{\n\tmu   sync.Mutex\n\tlast *set\n\tsets map[int]*set\n}}\n\n\
+             func (s *set) add(n int) {{\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\ts.msgs = append(s.msgs, n)\n}}\n\n\
+             func (p *pool) Add(k, n int) {{\n\tp.sets[k].add(n)\n}}\n\n\
+             // Each is called with the lock held.\n\
+             func (p *pool) Each(k int, f func(int) error) error {{\n\t// What has no lock of its own is another set.\n\ts := p.sets[k]\n\ts.mu.RLock()\n{used}\
+             \tfor _, n := range s.msgs {{\n\t\tif err := f(n); err != nil {{\n\t\t\treturn err\n\t\t}}\n\t}}\n\
+             \ts.mu.RUnlock()\n\treturn nil\n}}\n"
+        )
+    };
+    check(&source(""), &["m.go:29 unlock-missing high"]);
+    check(&source("\tp.last = s\n"), &[]);
+}
+
+#[test]
+fn a_wait_in_a_method_that_is_called_with_the_lock_held() {
+    let source = |write: &str, gives: &str| {
+        format!(
+            "package m\n\nimport \"sync\"\n\ntype conn struct {{\n\tmu   sync.Mutex\n\tout  sync.Mutex\n\
+             \twg   sync.WaitGroup\n\tmsgs chan []byte\n\tstop chan struct{{}}\n}}\n\n\
+             func Open() *conn {{\n\tc := &conn{{msgs: make(chan []byte), stop: make(chan struct{{}})}}\n\
+             \tc.wg.Add(1)\n\tgo func() {{\n\t\tdefer c.wg.Done()\n\t\tc.run()\n\t}}()\n\treturn c\n}}\n\n\
+             func (c *conn) run() {{\n\tfor {{\n\t\tselect {{\n\t\tcase m := <-c.msgs:\n\t\t\tc.write(m)\n\
+             \t\tcase <-c.stop:\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n\n\
+             func (c *conn) write(m []byte) {{\n\tc.{write}.Lock()\n\tdefer c.{write}.Unlock()\n\tprintln(len(m))\n}}\n\n\
+             func (c *conn) closeLocked() {{\n\tclose(c.stop)\n{gives}}}\n\n\
+             func (c *conn) Close() {{\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tc.closeLocked()\n}}\n"
+        )
+    };
+    let told = &["m.go:48 lock-held-while-blocked medium"];
+    check(&source("mu", "\tc.wg.Wait()\n"), told);
+    check(&source("out", "\tc.wg.Wait()\n"), &[]);
+    check(&source("mu", "\tc.mu.Unlock()\n\tc.wg.Wait()\n\tc.mu.Lock()\n"), &[]);
+}

@@ -2,13 +2,13 @@
 //!
 //! Evidence: the queue is a field with room, and its receivers leave for good when another channel of the object is
 //! closed (see [`departed`](super::departed)); nobody takes what is left in it. A method, which asks for that end or
-//! stands beside others that do, puts something into the queue and then waits, with nothing beside, for a channel
-//! that it has put into what it sent: only the arm that receives answers or closes that. Between a look at the end and the
+//! stands beside others that do, puts something into the queue and then waits, with nothing beside but its caller's
+//! context, for a channel that it has put into what it sent: only the arm that receives answers or closes that. Between a look at the end and the
 //! send the receivers may leave, and where the end is an arm beside the send, either may be chosen: there is room.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::LocalId;
-use crate::rules::evidence::departed::Served;
+use crate::rules::evidence::departed::{Served, may_be_callers, only_context_beside};
 use crate::rules::evidence::groups::{Act, Groups, Op};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
@@ -34,7 +34,7 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The receive with nothing beside that waits for the answer to what was sent.
+/// The receive with nothing beside but the caller's context that waits for the answer to what was sent.
 fn answer<'g>(groups: &'g Groups<'_>, served: &Served<'_, '_>, send: &Op) -> Option<&'g Op> {
     let scene = &groups.scenes[send.scene];
     let Node::Stmt(stmt) = send.node else { return None };
@@ -47,7 +47,7 @@ fn answer<'g>(groups: &'g Groups<'_>, served: &Served<'_, '_>, send: &Op) -> Opt
                 op.act == Act::Receive
                     && op.scene == send.scene
                     && op.literal.is_none()
-                    && op.select.is_none()
+                    && waits_on(groups, op)
                     && root(scene, op.channel)
                         .is_some_and(|local| scene.mentions(Node::Expr(value), local))
                     && op.step(scene, &graph).is_some_and(|step| graph.reaches(sent, step))
@@ -62,6 +62,14 @@ fn answer<'g>(groups: &'g Groups<'_>, served: &Served<'_, '_>, send: &Op) -> Opt
             (made && ends.clone().next().is_some() && ends.all(of_receiver)).then_some(wait)
         },
     )
+}
+
+/// Whether a receive has nothing beside, or only a context that has nothing to do with the object.
+fn waits_on(groups: &Groups<'_>, wait: &Op) -> bool {
+    let scene = &groups.scenes[wait.scene];
+    wait.select.is_none()
+        || only_context_beside(scene, wait)
+            .is_some_and(|param| may_be_callers(&groups.scenes, scene, param))
 }
 
 /// Whether an answer is given in the arm of a receive, or by a function that is called there alone.
@@ -92,7 +100,9 @@ fn tell(groups: &Groups<'_>, served: &Served<'_, '_>, send: &Op, wait: &Op) -> F
     let (queue, end) = (scene.text(send.channel), receiver.text(served.arm.channel));
     let waited = scene.text(wait.channel);
     let message = format!(
-        "nobody answers on `{waited}` what is put into `{queue}` once `{end}` is closed, and this wait has nothing beside"
+        "nobody answers on `{waited}` what is put into `{queue}` once `{end}` {}, and this wait has nothing beside{}",
+        served.is_over(),
+        if wait.select.is_some() { " but its caller's context" } else { "" }
     );
     let mut finding = scene.cx.finding(first_line(scene, wait.span(scene)), "stays here", message);
     finding.confidence = confidence(scene);
@@ -105,9 +115,7 @@ fn tell(groups: &Groups<'_>, served: &Served<'_, '_>, send: &Op, wait: &Op) -> F
     label(scene, send.node, Role::Context, "put into the queue here".to_owned());
     let leaves = format!("`{}` leaves here", receiver.name.name);
     label(receiver, Node::Stmt(served.arm.comm), Role::Left, leaves);
-    let closer = &groups.scenes[served.close.scene];
-    let closes = format!("`{}` ends it here", closer.name.name);
-    label(closer, served.close.node, Role::Context, closes);
+    finding.labels.push(served.ends_here());
     finding.why = format!(
         "`{queue}` has room, so a send may come to pass when `{}` has left, and nobody takes what is left in it",
         receiver.name.name

@@ -2,16 +2,18 @@
 //!
 //! Evidence: all operations on the channel are seen: it is unbuffered, and a field. Each receive stands in a
 //! `select` with an arm on which the receiver leaves for good: another field of the same object, made where the
-//! channel is made and nowhere else, which a method of the type closes and nobody sends on. Others of its methods,
-//! or the sender itself, ask whether that is closed, so it may be while methods are called; the `select` of the
+//! channel is made and nowhere else, which a method of the type closes and nobody sends on; or the context that the
+//! object keeps for its end ([`own_context`](super::own_context)). Others of its methods,
+//! or the sender itself, ask whether that is over, so it may be while methods are called; the `select` of the
 //! send has no arm for it. The end of the caller's context is no excuse: who gives `context.Background()` stays, and
 //! all others wait for what nobody can do any more.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::{LocalId, LocalKind};
+use crate::index::{FuncId, LocalId, LocalKind};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{Arm, holds_lock, is_done, leaving_arm};
+use crate::rules::evidence::own_context::OwnContext;
 use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence;
@@ -42,8 +44,15 @@ pub(super) struct Served<'g, 'a> {
     /// The arm by which the first of them leaves.
     pub arm: Arm,
     /// What that receives from.
-    end: &'g Group,
-    pub close: &'g Op,
+    end: End<'g>,
+}
+
+/// What the receivers leave by.
+enum End<'g> {
+    /// A channel of the object, and its close.
+    Channel(&'g Group, &'g Op),
+    /// A context of the object.
+    Context(OwnContext),
 }
 
 impl<'g, 'a> Served<'g, 'a> {
@@ -59,11 +68,20 @@ impl<'g, 'a> Served<'g, 'a> {
             return None;
         }
         let arm = leaving_arm(groups, group, first).filter(Arm::stays)?;
-        let end = groups.of_expr(first.scene, arm.channel)?;
+        let end = groups.of_expr(first.scene, arm.channel).and_then(|end| {
+            Some(End::Channel(end, end.ops.iter().find(|op| op.act == Act::Close)?))
+        });
+        let end = match end {
+            Some(end) => end,
+            None => End::Context(OwnContext::of(groups, make, first, &arm)?),
+        };
         let leaves_too = |receive: &&Op| {
-            let of_end = |arm: Arm| {
-                let told = groups.of_expr(receive.scene, arm.channel);
-                told.is_some_and(|told| std::ptr::eq(told, end))
+            let of_end = |arm: Arm| match end {
+                End::Channel(end, _) => {
+                    let told = groups.of_expr(receive.scene, arm.channel);
+                    told.is_some_and(|told| std::ptr::eq(told, end))
+                }
+                End::Context(end) => OwnContext::of(groups, make, receive, &arm) == Some(end),
             };
             is_own(groups, receive.scene, receive.channel)
                 && leaving_arm(groups, group, receive).is_some_and(of_end)
@@ -71,16 +89,65 @@ impl<'g, 'a> Served<'g, 'a> {
         if !receives.iter().all(leaves_too) {
             return None;
         }
-        let sent = end.ops.iter().any(|op| matches!(op.act, Act::Send | Act::Notify));
-        let made = end.only_make()?;
-        let close = end.ops.iter().find(|op| op.act == Act::Close)?;
-        let owner = groups.scenes[first.scene].cx.owner()?;
-        let of_owner = |op: &Op| groups.scenes[op.scene].cx.owner() == Some(owner);
-        let by_object =
-            is_own(groups, close.scene, close.channel) && is_own(groups, first.scene, arm.channel);
-        let receives_itself = receives.iter().any(|receive| receive.scene == close.scene);
-        (!sent && made.scene == make.scene && of_owner(close) && by_object && !receives_itself)
-            .then_some(Served { groups, make, receives, arm, end, close })
+        if let End::Channel(end, close) = end {
+            let sent = end.ops.iter().any(|op| matches!(op.act, Act::Send | Act::Notify));
+            let made = end.only_make()?;
+            let owner = groups.scenes[first.scene].cx.owner()?;
+            let of_owner = |op: &Op| groups.scenes[op.scene].cx.owner() == Some(owner);
+            let by_object = is_own(groups, close.scene, close.channel)
+                && is_own(groups, first.scene, arm.channel);
+            if sent || made.scene != make.scene || !of_owner(close) || !by_object {
+                return None;
+            }
+        }
+        let served = Served { groups, make, receives, arm, end };
+        let ender = served.ender();
+        let receives_itself = served.receivers().contains(&ender);
+        (!receives_itself).then_some(served)
+    }
+
+    /// Who ends the object.
+    fn ender(&self) -> FuncId {
+        match self.end {
+            End::Channel(_, close) => self.groups.scenes[close.scene].cx.func,
+            End::Context(context) => context.ender,
+        }
+    }
+
+    fn receivers(&self) -> Vec<FuncId> {
+        let receives = self.receives.iter();
+        receives.map(|receive| self.groups.scenes[receive.scene].cx.func).collect()
+    }
+
+    /// The place where the object is ended, for people.
+    pub(super) fn ends_here(&self) -> Label {
+        let location = match self.end {
+            End::Channel(_, close) => {
+                let closer = &self.groups.scenes[close.scene];
+                closer.cx.location(first_line(closer, closer.span(close.node)))
+            }
+            End::Context(context) => context.ended,
+        };
+        let cx = &self.groups.scenes[self.make.scene].cx;
+        let ender = cx.index().func(self.ender()).name;
+        let message = match self.end {
+            End::Context(context) if context.ender == cx.func => {
+                format!(
+                    "`{ender}` is given the context that ends it, and keeps it in `{}`",
+                    context.name
+                )
+            }
+            _ => format!("`{ender}` ends it here"),
+        };
+        Label { location, role: Role::Context, message }
+    }
+
+    /// What is said of the end once it has come.
+    pub(super) fn is_over(&self) -> &'static str {
+        match self.end {
+            End::Channel(..) => "is closed",
+            End::Context(_) => "is ready",
+        }
     }
 
     /// How much room the channel has.
@@ -106,7 +173,7 @@ impl<'g, 'a> Served<'g, 'a> {
         let scene = &self.groups.scenes[send.scene];
         let receiver = &self.groups.scenes[self.receives[0].scene];
         self.receives.iter().all(|receive| receive.scene != send.scene)
-            && send.scene != self.close.scene
+            && scene.cx.func != self.ender()
             && send.literal.is_none()
             && scene.cx.owner() == receiver.cx.owner()
             && is_own(self.groups, send.scene, send.channel)
@@ -116,12 +183,15 @@ impl<'g, 'a> Served<'g, 'a> {
 
     /// Whether the sender or another method, who does not receive, asks whether the end has come.
     pub(super) fn is_asked(&self, send: &Op) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        let end = match self.end {
+            End::Channel(end, _) => end,
+            End::Context(context) => return context.is_asked(scene, &self.receivers()),
+        };
         let receives = |op: &Op| self.receives.iter().any(|receive| receive.scene == op.scene);
-        self.end.ops.iter().any(|op| {
+        end.ops.iter().any(|op| {
             let owner = self.groups.scenes[op.scene].cx.owner();
-            op.act == Act::Receive
-                && !receives(op)
-                && owner == self.groups.scenes[send.scene].cx.owner()
+            op.act == Act::Receive && !receives(op) && owner == scene.cx.owner()
         })
     }
 
@@ -131,8 +201,9 @@ impl<'g, 'a> Served<'g, 'a> {
         let receiver = &self.groups.scenes[receive.scene];
         let (name, end) = (scene.text(send.channel), receiver.text(self.arm.channel));
         let message = format!(
-            "nobody receives from `{name}` once `{end}` is closed, and this send waits for nothing else than its \
-             caller's context"
+            "nobody receives from `{name}` once `{end}` {}, and this send waits for nothing else than its caller's \
+             context",
+            self.is_over()
         );
         let mut finding =
             scene.cx.finding(first_line(scene, send.span(scene)), "stays here", message);
@@ -145,13 +216,15 @@ impl<'g, 'a> Served<'g, 'a> {
         label(maker, self.make.node, Role::Made, "made here, unbuffered".to_owned());
         let leaves = format!("`{}` leaves here", receiver.name.name);
         label(receiver, Node::Stmt(self.arm.comm), Role::Left, leaves);
-        let closer = &self.groups.scenes[self.close.scene];
-        let closes = format!("`{}` ends it here", closer.name.name);
-        label(closer, self.close.node, Role::Context, closes);
+        finding.labels.push(self.ends_here());
         finding.why = format!(
             "every receive stands in a `select` whose arm `<-{end}` leaves, and who calls with a context that does \
              not end waits for ever"
         );
+        let end = match self.end {
+            End::Channel(..) => end,
+            End::Context(context) => format!(".{}.Done()", context.name),
+        };
         finding.help = format!("send in a `select` with `<-{}` too", end_of(scene, send, &end));
         finding
     }
@@ -160,7 +233,7 @@ impl<'g, 'a> Served<'g, 'a> {
 /// What the end is called where the send stands.
 fn end_of(scene: &Scene<'_>, send: &Op, end: &str) -> String {
     let base = scene.selector(send.channel).map(|(base, _)| scene.text(base));
-    match (base, end.rsplit_once('.')) {
+    match (base, end.split_once('.')) {
         (Some(base), Some((_, field))) => format!("{base}.{field}"),
         _ => end.to_owned(),
     }
@@ -184,7 +257,7 @@ fn is_counted(scene: &Scene<'_>) -> bool {
 }
 
 /// The parameter of the function, a context, whose end is all that a send waits for beside.
-fn only_context_beside(scene: &Scene<'_>, send: &Op) -> Option<u32> {
+pub(super) fn only_context_beside(scene: &Scene<'_>, send: &Op) -> Option<u32> {
     let (select, place) = send.select?;
     let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return None };
     let mut only = None;
@@ -215,10 +288,12 @@ fn is_given(scene: &Scene<'_>, local: LocalId) -> bool {
 
 /// Whether somebody may give a context that has nothing to do with the object and is not bounded: the method is
 /// called from outside, or a caller hands on its own or one that never ends.
-fn may_be_callers<'a>(scenes: &[Scene<'a>], scene: &Scene<'a>, param: u32) -> bool {
+pub(super) fn may_be_callers<'a>(scenes: &[Scene<'a>], scene: &Scene<'a>, param: u32) -> bool {
     let calls = recurrence::calls(&scene.cx.package, scene.cx.declared());
     if calls.is_empty() {
-        return scene.name.name.as_str().starts_with(char::is_uppercase);
+        // Who is given the method as a value calls it with what he likes.
+        return scene.name.name.as_str().starts_with(char::is_uppercase)
+            || !scene.cx.package.named_outside_tests(scene.cx.func).is_empty();
     }
     calls.iter().any(|&(caller, call)| {
         let opened;

@@ -14,6 +14,7 @@
 mod again;
 mod arms;
 mod callers;
+mod unannounced;
 
 use rustc_hash::FxHashSet;
 
@@ -187,7 +188,12 @@ impl<'g, 'a> Left<'g, 'a> {
         let mut told = Vec::new();
         for send in &self.sends {
             let scene = &self.groups.scenes[send.scene];
+<<<<<<< HEAD
             if !holds_lock(scene, send)
+=======
+            if !told.contains(&send.scene)
+                && (!holds_lock(scene, send) || self.is_unannounced(send))
+>>>>>>> imp4-unbuilt
                 && !self.starts_receiver(send)
                 && !self.is_constructor(send)
                 && !self.ends_receiver(send)
@@ -205,6 +211,12 @@ impl<'g, 'a> Left<'g, 'a> {
                 }
             }
         }
+    }
+
+    /// Whether a lock at a send cannot have told the sender of the end, and nobody has room for what it sends.
+    fn is_unannounced(&self, send: &Op) -> bool {
+        !self.group.may_have_room()
+            && unannounced::is_unannounced(self.groups, send, &self.receives)
     }
 
     /// Whether a send may come as often as it takes to fill the room of the channel, by who does not look whether

@@ -22,7 +22,7 @@ use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
 use crate::rules::evidence::left_locked::handed::{
-    caller_gives_back, handed, handed_objects, is_handed_over, sent_along,
+    caller_gives_back, handed, handed_objects, is_handed_over, is_of_own_find, sent_along,
 };
 use crate::rules::evidence::left_locked::literals::{Giver, may_give_another};
 use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks, is_prose};
@@ -251,7 +251,8 @@ fn check_lock<'a>(
     })?;
     let release = releases.iter().find_map(|it| it.through).map_or(release, |it| it.as_str());
     // A comment may tell others to give it back: then it counts that nobody does.
-    let is_others = is_told && !(is_hidden(scene, lock) && is_kept());
+    let is_others =
+        is_told && !(is_hidden(scene, lock) && (is_of_own_find(scene, lock) || is_kept()));
     (!is_others && !caller_gives_back(scene, lock, release))
         .then(|| tell(scene, lock, release, path, never))
 }

@@ -24,7 +24,7 @@ mod served;
 use crate::catalog::{Base, Blocking, Callback, Called, Place, Wait};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
-use crate::index::{Callee, Def, FuncId};
+use crate::index::{Callee, Def, FuncId, LocalKind};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op, tells_of_channels};
 use crate::rules::evidence::leaver::is_done;
 use crate::rules::evidence::locks::{
@@ -82,6 +82,13 @@ fn held_around(
     if op.literal.is_some() {
         return Some(held);
     }
+    held.extend(held_by_callers(scenes, locks, scene));
+    Some(held)
+}
+
+/// The locks that are held where a function is called, as long as it does not give them back.
+fn held_by_callers(scenes: &[Scene<'_>], locks: &Locks, scene: &Scene<'_>) -> Vec<Held> {
+    let mut held = Vec::new();
     for (place, caller) in scenes.iter().enumerate() {
         let named = locks.calls.get(&caller.cx.func).into_iter().flatten();
         let dispatched = locks.dispatched.get(&caller.cx.func).into_iter().flatten();
@@ -98,7 +105,7 @@ fn held_around(
             }
         }
     }
-    Some(held)
+    held
 }
 
 fn check_group<'a>(
@@ -212,19 +219,7 @@ fn check_group<'a>(
                 finding.labels.push(Label { location, role: Role::Context, message });
             }
             if let Some((place, call)) = held.caller {
-                let caller = &scenes[place];
-                let location =
-                    caller.cx.location(first_line(caller, caller.span(Node::Expr(call))));
-                // Who holds the lock has the fault, and can mend it.
-                finding.message = format!(
-                    "`{}` calls `{}` with `{name}` locked: {what} waits, and {who} takes `{name}` {when}",
-                    caller.name.name,
-                    scene.name.name,
-                    name = locked(caller, &held.lock),
-                );
-                let location = std::mem::replace(&mut finding.primary, location);
-                let message = std::mem::replace(&mut finding.primary_label, "never returns".into());
-                finding.labels.push(Label { location, role: Role::Stuck, message });
+                tell_caller(&mut finding, (&scenes[place], call), scene, &held.lock, &what, &other);
             }
             if let Some(room) = sizes.iter().flatten().max().filter(|&&room| room > 0)
                 && wait.act == Act::Send
@@ -472,11 +467,22 @@ fn check_counters<'a>(
             let Some(cfg) = scene.graph(literal) else { continue };
             let Some(at) = scene.step_of(&cfg, node) else { continue };
             let is_deferred = scene.is_deferred(call);
-            for lock in held_at(scene, locks, literal, &cfg, at) {
-                if is_deferred && !is_held_at_the_end(scene, &cfg, lock.object, at) {
-                    continue;
-                }
-                let wait = CounterWait { scene, locks, counter, lock: &lock };
+            let own = held_at(scene, locks, literal, &cfg, at).into_iter();
+            let own = own
+                .filter(|lock| !is_deferred || is_held_at_the_end(scene, &cfg, lock.object, at))
+                .map(|lock| Held { lock, caller: None });
+            let of_callers = || match literal.is_none() && is_of_receiver(scene, &cfg, call) {
+                true => held_by_callers(scenes, locks, scene),
+                false => Vec::new(),
+            };
+            let of_callers = std::iter::once_with(of_callers).flatten().filter(|held| {
+                held.caller.is_some_and(|(place, call)| {
+                    let of = scenes[place].method_call(call);
+                    of.is_some_and(|(of, _)| is_owner(&scenes[place], of, &held.lock))
+                })
+            });
+            for held in own.chain(of_callers) {
+                let wait = CounterWait { scene, locks, counter, lock: &held.lock };
                 let started = || {
                     let open =
                         || outside_tests(package, &[".Go("]).filter_map(Scene::new).collect();
@@ -486,12 +492,32 @@ fn check_counters<'a>(
                     let what = format!("`{}`", scene.text(call));
                     let span = scene.span(node);
                     let other = Other { who: &who, when: BEFORE, needs };
-                    findings.push(tell(scene, scene, span, &lock, &what, &other));
+                    let holder = held.caller.map_or(scene, |(place, _)| &scenes[place]);
+                    let mut finding = tell(scene, holder, span, &held.lock, &what, &other);
+                    if let Some((_, call)) = held.caller {
+                        tell_caller(&mut finding, (holder, call), scene, &held.lock, &what, &other);
+                    }
+                    findings.push(finding);
                     break;
                 }
             }
         }
     }
+}
+
+/// Whether a method waits for a counter of its receiver, whatever it is given beside.
+fn is_of_receiver(scene: &Scene<'_>, cfg: &Cfg, wait: ExprId) -> bool {
+    let given = |node: Node| {
+        let Node::Expr(expr) = node else { return false };
+        let local = scene.local(expr).map(|local| scene.info.local(local).kind);
+        matches!(local, Some(LocalKind::Param(_)))
+    };
+    let mut asked = cfg.steps().filter_map(|step| match cfg.step(step) {
+        Step::Eval(asked) => Some(asked),
+        _ => None,
+    });
+    scene.method_call(wait).is_some_and(|(counter, _)| scene.is_of_receiver(counter))
+        && !asked.any(|asked| scene.file.descendants(Node::Expr(asked)).any(given))
 }
 
 /// Whether a lock that is held where a call is deferred is still held when that call is made: it is given
@@ -669,6 +695,27 @@ struct Other<'o> {
 }
 
 const BEFORE: &str = "before it gets there";
+
+/// Who holds the lock while it calls a function that waits has the fault, and can mend it.
+fn tell_caller(
+    finding: &mut Finding,
+    (caller, call): (&Scene<'_>, ExprId),
+    scene: &Scene<'_>,
+    lock: &Taken,
+    what: &str,
+    &Other { who, when, .. }: &Other<'_>,
+) {
+    finding.message = format!(
+        "`{}` calls `{}` with `{name}` locked: {what} waits, and {who} takes `{name}` {when}",
+        caller.name.name,
+        scene.name.name,
+        name = locked(caller, lock),
+    );
+    let location = caller.cx.location(first_line(caller, caller.span(Node::Expr(call))));
+    let location = std::mem::replace(&mut finding.primary, location);
+    let message = std::mem::replace(&mut finding.primary_label, "never returns".into());
+    finding.labels.push(Label { location, role: Role::Stuck, message });
+}
 
 fn tell(
     scene: &Scene<'_>,

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::Operation;
 use crate::flow::{Cfg, EdgeKind, Path, StepId};
-use crate::index::{LocalId, Type};
+use crate::index::{LocalId, LocalKind, Type};
 use crate::rules::conditions::Decided;
 use crate::rules::evidence::locks::{Locking, Object, object};
 use crate::rules::scene::{Scene, holds_any};
@@ -106,6 +106,28 @@ pub(super) fn caller_gives_back(scene: &Scene<'_>, lock: &Operation, release: &s
         let text = file.source.slice(file.decl(func.decl).span);
         let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
         func.id != scene.cx.func && has(&calls) && has(&gives) && !has(&takes)
+    })
+}
+
+/// Whether a lock is a field of what a body has found for itself, in a variable of its own, and hands to nobody: what
+/// is said to the callers of the function is said of another lock.
+pub(super) fn is_of_own_find(scene: &Scene<'_>, lock: &Operation) -> bool {
+    let home = scene.literal_around(Node::Expr(lock.call));
+    let found = scene.selector(lock.base).and_then(|(base, _)| scene.local(base));
+    let is_used = |&usage: &ExprId| {
+        let is_part = match scene.parent(Node::Expr(usage)) {
+            Some(Node::Expr(around)) => {
+                scene.selector(around).is_some() || scene.nil_test(around).is_some()
+            }
+            _ => false,
+        };
+        scene.literal_around(Node::Expr(usage)) == home && (is_part || scene.is_target(usage))
+    };
+    found.is_some_and(|found| {
+        let local = scene.info.local(found);
+        local.kind == LocalKind::Var
+            && local.owner == home
+            && scene.uses(found).all(|usage| is_used(&usage))
     })
 }
 
