@@ -188,12 +188,7 @@ impl<'g, 'a> Left<'g, 'a> {
         let mut told = Vec::new();
         for send in &self.sends {
             let scene = &self.groups.scenes[send.scene];
-<<<<<<< HEAD
-            if !holds_lock(scene, send)
-=======
-            if !told.contains(&send.scene)
-                && (!holds_lock(scene, send) || self.is_unannounced(send))
->>>>>>> imp4-unbuilt
+            if (!holds_lock(scene, send) || self.is_unannounced(send))
                 && !self.starts_receiver(send)
                 && !self.is_constructor(send)
                 && !self.ends_receiver(send)
