@@ -287,8 +287,16 @@ fn is_given(scene: &Scene<'_>, local: LocalId) -> bool {
 }
 
 /// Whether somebody may give a context that has nothing to do with the object and is not bounded: the method is
-/// called from outside, or a caller hands on its own or one that never ends.
+/// called from outside, or a caller hands on one of which that holds, or one that never ends.
 pub(super) fn may_be_callers<'a>(scenes: &[Scene<'a>], scene: &Scene<'a>, param: u32) -> bool {
+    may_come_from(scenes, scene, param, MAX_CALLERS)
+}
+
+/// How many calls a context is followed back through.
+const MAX_CALLERS: u32 = 3;
+
+fn may_come_from<'a>(scenes: &[Scene<'a>], scene: &Scene<'a>, param: u32, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
     let calls = recurrence::calls(&scene.cx.package, scene.cx.declared());
     if calls.is_empty() {
         // Who is given the method as a value calls it with what he likes.
@@ -310,8 +318,11 @@ pub(super) fn may_be_callers<'a>(scenes: &[Scene<'a>], scene: &Scene<'a>, param:
         let Some(&given) = caller.args(call).get(param as usize) else { return false };
         if let Some(local) = caller.local(given) {
             let variable = caller.info.local(local);
-            return matches!(variable.kind, LocalKind::Param(_))
-                && !caller.uses(local).any(|usage| caller.is_target(usage));
+            let LocalKind::Param(own) = variable.kind else { return false };
+            let is_given = !caller.uses(local).any(|usage| caller.is_target(usage));
+            // A literal may be run by anybody.
+            return is_given
+                && (variable.owner.is_some() || may_come_from(scenes, caller, own, depth));
         }
         let called = caller.info.callee(given).qualified(caller.cx.index());
         called.is_some_and(|name| {
