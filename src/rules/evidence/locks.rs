@@ -10,7 +10,7 @@ use crate::program::library::{LibType, lib_type};
 use crate::rules::evidence::runners::Runners;
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
-use crate::source::Location;
+use crate::source::{Location, Span};
 use crate::summary::Source;
 use crate::syntax::{ExprId, ExprKind, Node, Symbol};
 
@@ -557,24 +557,43 @@ pub(super) fn held_at(
     held
 }
 
-/// Whether a call may run a function literal that gives back a lock which it has not taken: one that is called where
-/// it stands, is given to the call, or is in the variable that is called.
-fn given_by_literal(scene: &Scene<'_>, call: ExprId, lock: Object) -> bool {
-    let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
-    let called = scene.local(callee);
-    let own = scene.span(Node::Expr(call));
-    scene.nodes.iter().any(|&node| {
-        let Node::Expr(inner) = node else { return false };
-        let Some(literal) = scene.literal_around(node) else { return false };
-        gives_back(scene, inner, lock)
-            && scene.go_around(literal).is_none()
-            && (own.contains(scene.span(Node::Expr(literal)))
-                || called.is_some() && called == held_in(scene, literal))
-            && !scene.nodes.iter().any(|&node| {
-                matches!(node, Node::Expr(other) if scene.literal_around(node) == Some(literal)
-                    && taken(scene, other).is_some_and(|taken| taken.object == lock))
+/// A function literal that gives back a lock which it has not taken.
+struct Giver {
+    span: Span,
+    /// The variable that it is assigned to.
+    name: Option<LocalId>,
+}
+
+impl Giver {
+    /// Those of a function that are not started as goroutines.
+    fn all(scene: &Scene<'_>, lock: Object) -> Vec<Giver> {
+        let gives = scene.nodes.iter().filter_map(|&node| match node {
+            Node::Expr(call) if gives_back(scene, call, lock) => scene.literal_around(node),
+            _ => None,
+        });
+        let takes = |literal: ExprId| {
+            scene.nodes.iter().any(|&node| {
+                matches!(node, Node::Expr(call)
+                if taken(scene, call).is_some_and(|taken| {
+                    taken.object == lock && taken.literal == Some(literal)
+                }))
             })
-    })
+        };
+        let gives = gives.filter(|&literal| scene.go_around(literal).is_none() && !takes(literal));
+        let giver = |literal| Giver {
+            span: scene.span(Node::Expr(literal)),
+            name: held_in(scene, literal),
+        };
+        gives.map(giver).collect()
+    }
+
+    /// Whether a call may run it: it is called where it stands, is given to the call, or is in the variable that is
+    /// called.
+    fn may_run(&self, scene: &Scene<'_>, call: ExprId) -> bool {
+        let ExprKind::Call { callee, .. } = scene.file.expr(call).kind else { return false };
+        scene.span(Node::Expr(call)).contains(self.span)
+            || self.name.is_some() && self.name == scene.local(callee)
+    }
 }
 
 /// The variable that a function literal is assigned to.
@@ -613,13 +632,14 @@ fn is_held(
             false
         }
     }
+    let givers = Giver::all(scene, lock);
     let gives: Vec<StepId> = cfg
         .steps()
         .filter(|&step| {
             let Step::Call(call) = cfg.step(step) else { return false };
             gives_back(scene, call, lock)
                 || locks.given_by_callee(scene, call, lock)
-                || given_by_literal(scene, call, lock)
+                || givers.iter().any(|giver| giver.may_run(scene, call))
         })
         .collect();
     let from_take = matches!(start, Start::After(_));
