@@ -384,11 +384,11 @@ fn own_traits(program: &Program, func: &Func, fields: &Fields, named: &[Named]) 
             Op::Zero(ty) => {
                 traits.root |= matches!(program.types.underlying(ty), Type::Chan(..));
             }
-            Op::Send | Op::Receive { .. } | Op::Select(_) | Op::Close => {
-                traits.synchronises = true;
-                traits.waits = true;
-            }
-            Op::Builtin(Builtin::Close) => {
+            Op::Send
+            | Op::Receive { .. }
+            | Op::Select(_)
+            | Op::Close
+            | Op::Builtin(Builtin::Close) => {
                 traits.synchronises = true;
                 traits.waits = true;
             }

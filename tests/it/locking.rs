@@ -128,7 +128,7 @@ fn a_comment_for_the_callers() {
              \ts.mu.RUnlock()\n\treturn nil\n}}\n"
         )
     };
-    check(&source(""), &["m.go:29 unlock-missing high"]);
+    check(&source(""), &["m.go:30 unlock-missing high"]);
     check(&source("\tp.last = s\n"), &[]);
 }
 

@@ -85,7 +85,10 @@ fn a_context_that_the_maker_is_given() {
     check(&with.replacen("<-s.ctx.Done()", "<-ctx.Done()", 1), &TOLD);
     // The goroutine is given another one.
     let other = with.replacen("<-s.ctx.Done()", "<-ctx.Done()", 1);
-    check(&other.replace("go s.run(ctx)", "go s.run(context.Background())"), &[]);
+    check(
+        &other.replace("go s.run(ctx)", "go s.run(context.Background())"),
+        &["m.go:22 select-never-ready low"],
+    );
 }
 
 const QUEUE: &str = r#"package m

@@ -256,7 +256,7 @@ fn a_part_that_a_method_found() {
         )
     };
     let own = "\tfor _, j := range s.all {\n\t\tif j.id == id {\n\t\t\treturn j\n\t\t}\n\t}\n";
-    tells_of_module(&source(own), &["m.go:43 lock-order medium"]);
+    tells_of_module(&source(own), &["m.go:32 lock-order medium"]);
     // One that nobody else has.
     tells_of_module(&source("\tif id != \"\" {\n\t\treturn &Job{id: id}\n\t}\n"), &[]);
 }
