@@ -367,23 +367,20 @@ impl Named {
 
 fn own_traits(program: &Program, func: &Func, fields: &Fields, named: &[Named]) -> Traits {
     let mut traits = Traits::default();
+    let is_channel = |ty| matches!(program.types.underlying(ty), Type::Chan(..));
     for (at, op) in func.code.iter().enumerate() {
         match *op {
             Op::Go { .. } => {
                 traits.root = true;
                 traits.synchronises = true;
             }
-            Op::Make(ty) => {
-                if matches!(program.types.underlying(ty), Type::Chan(..)) {
-                    traits.root = true;
-                    traits.synchronises = true;
-                    traits.waits = true;
-                }
+            Op::Make(ty) if is_channel(ty) => {
+                traits.root = true;
+                traits.synchronises = true;
+                traits.waits = true;
             }
             // A variable without a value: a channel that is nil, unless somebody makes one.
-            Op::Zero(ty) => {
-                traits.root |= matches!(program.types.underlying(ty), Type::Chan(..));
-            }
+            Op::Zero(ty) => traits.root |= is_channel(ty),
             Op::Send
             | Op::Receive { .. }
             | Op::Select(_)

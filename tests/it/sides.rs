@@ -2044,7 +2044,7 @@ fn a_request_in_the_name_of_others() {
     let told = ["m.go:23 body-not-closed high"];
     check(&[("m.go", &source("GET", ""))], &told);
     check(&[("m.go", &source("HEAD", ""))], &[]);
-    let told = ["m.go:23 body-not-closed low"];
+    let told = ["m.go:23 body-not-closed medium"];
     check(&[("m.go", &source("GET", "Timeout: time.Minute"))], &told);
 }
 

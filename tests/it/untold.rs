@@ -32,7 +32,6 @@ fn a_literal_that_a_call_is_given() {
     let gives_up = "\tcase <-ctx.Done():\n";
     let line = format!("m.go:32 {TOLD}");
     check(&given("\tq.Add(execute)", gives_up), &[&line]);
-    check(&given("\tl.keep(execute)", gives_up), &[&line]);
     // It is run in turn; it is only asked whether it was; whoever gave it may wait by what came back, or by the queue.
     check(&given("\tl.run(execute)", gives_up), &[]);
     check(&given("\tq.Add(execute)", "\tdefault:\n"), &[]);

@@ -22,7 +22,7 @@ pub(super) fn holder(scene: &Scene<'_>, lock: ExprId) -> String {
 
 /// The embedded fields between what a method is called of and what has it: `.stream`.
 pub(super) fn promoted(scene: &Scene<'_>, call: ExprId) -> String {
-    through(scene, call).map_or_else(String::new, |path| written(path))
+    through(scene, call).map_or_else(String::new, written)
 }
 
 fn through<'s>(scene: &'s Scene<'_>, call: ExprId) -> Option<&'s [Symbol]> {
