@@ -237,7 +237,10 @@ fn what_the_grammar_does_not_know() {
         "package p\nconst ( a = 1 )\nfunc f() {\n\tconst (b = 2)\n\tx := 1 /* two\n\tlines */ y := 2\n}\nvar z = 3",
         "package p\nconst iota=0 a = 1\nfunc f ()\n  const iota=0 b = 2\n  x := 1\n  y := 2\nvar z = 3\n",
     );
-    check_body("new:\n\tfor {\n\t\tfor {\n\t\t\tcontinue new\n\t\t}\n\t\tbreak new\n\t}", "?");
+    check_body(
+        "new:\n\tfor {\n\t\tfor {\n\t\t\tcontinue new\n\t\t}\n\t\tbreak new\n\t}",
+        "label new\nfor _; _; _\n  for _; _; _\n    continue new\n  break new\n",
+    );
 }
 
 #[test]
