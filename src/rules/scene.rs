@@ -699,6 +699,13 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// The variable that an expression is assigned to.
+    pub fn assigned_to(&self, value: ExprId) -> Option<LocalId> {
+        let (targets, values) = self.assignment(self.parent(Node::Expr(value))?)?;
+        let place = values.iter().position(|&other| self.file.unparen(other) == value)?;
+        *targets.get(place)?
+    }
+
     /// What the catalog knows of a name.
     pub fn facts_of(&self, name: QualifiedName) -> &'a Facts {
         let receiver = name.receiver.map(|receiver| receiver.as_str());

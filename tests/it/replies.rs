@@ -328,6 +328,7 @@ func Collect(ctx context.Context, w walker, plain bool, do func(string) error) e
 
 func list(ctx context.Context, w walker, files chan<- string) error {
 	defer close(files)
+	files <- "."
 	return nil
 }
 
@@ -358,11 +359,19 @@ func worker(ctx context.Context, files <-chan string, do func(string) error) err
 
 #[test]
 fn a_variable_that_holds_functions_of_the_package() {
-    let one = WALKED.replace("\tif plain {\n\t\tfind = list\n\t}\n", "");
-    check(&one, &["m.go:42 send-without-receiver medium"]);
+    check(WALKED, &["m.go:39 send-without-receiver medium"]);
     let any = "type finder func(context.Context, walker, chan<- string) error\n\nvar Other finder\n\nfunc list";
-    let unknown = one.replace("func list", any).replace("find := glob", "find := Other");
+    let unknown = WALKED.replace("func list", any).replace("find = list", "find = Other");
     check(&unknown, &[]);
+    // A literal sends that code out of sight runs: only who sees all that is done with the variable knows on what.
+    let one = WALKED
+        .replace("\tif plain {\n\t\tfind = list\n\t}\n", "")
+        .replace("\tfiles <- \".\"\n", "");
+    check(&one, &["m.go:42 send-without-receiver medium"]);
+    let last = "var last func(context.Context, walker, chan<- string) error\n\nfunc list";
+    let kept = one.replace("find := glob\n", "find := glob\n\tlast = find\n");
+    let kept = kept.replace("func list", last);
+    check(&kept, &[]);
 }
 
 const PROMISED: &str = r#"package permit

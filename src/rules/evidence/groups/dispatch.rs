@@ -32,7 +32,7 @@ impl Builder<'_, '_> {
                 ExprKind::Call { callee, .. } => scene.file.unparen(callee) == usage,
                 _ => false,
             },
-            Some(around @ Node::Stmt(_)) => scene.assignment(around).is_some(),
+            Some(Node::Stmt(_)) => scene.is_target(usage),
             _ => false,
         };
         if !scene.uses(local).all(is_plain) {
@@ -54,14 +54,6 @@ impl Builder<'_, '_> {
         (!funcs.is_empty()).then_some(funcs)
     }
 
-    /// The variable that an expression is assigned to.
-    fn variable_of(&self, expr: ExprId) -> Option<LocalId> {
-        let scene = &self.scenes[self.scene];
-        let (targets, values) = scene.assignment(scene.parent(Node::Expr(expr))?)?;
-        let place = values.iter().position(|&value| scene.file.unparen(value) == expr)?;
-        targets.get(place).copied().flatten()
-    }
-
     /// A function that is used as a value may be called from anywhere.
     pub(super) fn read_function_value(&mut self, expr: ExprId) {
         let scene = &self.scenes[self.scene];
@@ -79,7 +71,7 @@ impl Builder<'_, '_> {
         if called {
             return;
         }
-        let kept = self.variable_of(expr).is_some_and(|local| self.kept_in(local).is_some());
+        let kept = scene.assigned_to(expr).is_some_and(|local| self.kept_in(local).is_some());
         let body = scene.cx.index().body(func);
         for (number, local) in body.locals().iter().enumerate() {
             let given = match local.kind {
