@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 use crate::catalog;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Basic, Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Basic, Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::scene::{Scene, may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, conditions, held};
 use crate::source::Span;
@@ -221,6 +221,14 @@ fn ended_by_starter(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, helper: 
             && span.end <= inside.end
             && calls.iter().any(|&(other, same)| same == name && is_deferred(other))
     })
+}
+
+/// The only value of a variable, if `make` makes it, and where that is.
+fn make_of(scene: &Scene<'_>, read: &Read<'_>, variable: LocalId) -> Option<(At, ExprId)> {
+    let only = read.function.only_definition_of(variable)?;
+    let Source::Expr(value) = only.source else { return None };
+    let make = scene.file.unparen(value);
+    matches!(scene.info.callee(make), Callee::Builtin(Builtin::Make)).then_some((only.at?, make))
 }
 
 /// Whether somebody else may have the thing after the call is over.

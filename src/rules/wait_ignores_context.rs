@@ -15,11 +15,11 @@ use crate::flow::{Step, StepId};
 use crate::index::{Callee, Def, LocalId, LocalKind, ObjectKind};
 use crate::rules::bound::nanoseconds;
 use crate::rules::endable;
-use crate::rules::scene::serves_tests;
+use crate::rules::scene::{Scene, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
-use crate::source::Location;
+use crate::source::{Location, Span};
 use crate::summary::{Act, At, BodyId, Effect, Function, Guard, Place, Read, Root, facts};
-use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, File, Node, StmtId, StmtKind};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -46,6 +46,24 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             findings.extend(told.map(|told| finding(cx, &read.function, at, told)));
         }
     }
+}
+
+/// The finding at a `select` that does not look at what the caller gives there.
+fn at_select(
+    scene: &Scene<'_>,
+    select: StmtId,
+    (given, what): (Span, &str),
+    message: String,
+) -> Finding {
+    let start = scene.span(Node::Stmt(select)).start;
+    let span = Span::new(start, start + "select".len() as u32);
+    let mut finding = scene.cx.finding(span, "waits on", message);
+    finding.labels.push(Label {
+        location: scene.cx.location(given),
+        role: Role::Context,
+        message: format!("the {what} that the caller gives"),
+    });
+    finding
 }
 
 /// The steps of a body that sleep for a long time, or for one that is not known.

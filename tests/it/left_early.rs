@@ -111,6 +111,16 @@ fn things_that_workers_have_who_are_gone_by_then() {
     check(WORKERS, &["m.go:13 helper-outlives high"]);
     // Who goes on takes what is left, as long as there is room for it.
     check(&WORKERS.replace("chan int)", "chan int, 8)"), &[]);
+    // A worker who is waited for takes what is left before the function is over.
+    let awaited = WORKERS
+        .replace("import \"context\"\n", "import (\n\t\"context\"\n\t\"sync\"\n)\n")
+        .replace(
+            "chan int)",
+            "chan int, 8)\n\tvar wg sync.WaitGroup\n\tdefer wg.Wait()\n\twg.Add(1)",
+        )
+        .replace("\t\tfor j := range", "\t\tdefer wg.Done()\n\t\tfor j := range");
+    check(&awaited, &["m.go:20 helper-outlives high"]);
+    check(&awaited.replace("\tdefer wg.Wait()\n", ""), &[]);
     // It is not closed on all ways.
     check(
         &WORKERS.replace("\tclose(in)\n", "\tif len(jobs) > 9 {\n\t\treturn\n\t}\n\tclose(in)\n"),

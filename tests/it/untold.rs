@@ -11,7 +11,7 @@ fn given(start: &str, wait: &str) -> String {
         "package m\n\nimport \"context\"\n\ntype queue interface {{\n\tAdd(f func())\n\tPut(f func()) func()\n\tStop()\n}}\n\n\
          type list struct {{\n\tlater []func()\n}}\n\n\
          func (l *list) run(f func()) {{\n\tf()\n}}\n\n\
-         func (l *list) keep(f func()) {{\n\tif len(l.later) > 0 {{\n\t\tf()\n\t\treturn\n\t}}\n\tl.later = append(l.later, f)\n}}\n\n\
+         func (l *list) begin(f func()) {{\n\tif len(l.later) > 0 {{\n\t\tf()\n\t\treturn\n\t}}\n\tgo f()\n}}\n\n\
          func Run(ctx context.Context, q queue, l *list, commit func() error) error {{\n\tvar failed error\n\
          \tdone := make(chan struct{{}})\n\texecute := func() {{\n\t\tdefer close(done)\n\t\tfailed = commit()\n\t}}\n\
          {start}\n\tselect {{\n\tcase <-done:\n{wait}\t}}\n\treturn failed\n}}\n"
@@ -32,6 +32,7 @@ fn a_literal_that_a_call_is_given() {
     let gives_up = "\tcase <-ctx.Done():\n";
     let line = format!("m.go:32 {TOLD}");
     check(&given("\tq.Add(execute)", gives_up), &[&line]);
+    check(&given("\tl.begin(execute)", gives_up), &[&line]);
     // It is run in turn; it is only asked whether it was; whoever gave it may wait by what came back, or by the queue.
     check(&given("\tl.run(execute)", gives_up), &[]);
     check(&given("\tq.Add(execute)", "\tdefault:\n"), &[]);

@@ -115,9 +115,7 @@ fn given_away(scene: &Scene<'_>, send: &Op) -> Option<ExprId> {
 /// The call that a literal is given to by the name of the only variable that it is kept in, if that is all that
 /// is done with it.
 fn given_by_name(scene: &Scene<'_>, literal: ExprId) -> Option<ExprId> {
-    let (targets, values) = scene.assignment(scene.parent(Node::Expr(literal))?)?;
-    let place = values.iter().position(|&value| scene.file.unparen(value) == literal)?;
-    let local = targets.get(place).copied().flatten()?;
+    let local = scene.assigned_to(literal)?;
     let mut uses = scene.uses(local).filter(|&usage| {
         let declares = scene.info.local(local).span == scene.span(Node::Expr(usage));
         !declares

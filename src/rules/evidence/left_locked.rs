@@ -293,7 +293,7 @@ fn gives_nothing(scene: &Scene<'_>, literal: Option<ExprId>) -> bool {
 /// package has to have a function that does.
 fn is_waited_for(scene: &Scene<'_>, lock: &Operation) -> bool {
     let has_writer = || {
-        let Locking { locks, .. } = Locking::of(&scene.cx.package);
+        let locks = Locking::locks(&scene.cx.package);
         let runners = Runners::new(&scene.cx.package);
         object(scene, lock.base).is_some_and(|object| locks.has_writer(&runners, object))
     };

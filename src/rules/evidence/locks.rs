@@ -32,10 +32,18 @@ pub(super) struct Locking<'a> {
 impl<'a> Locking<'a> {
     /// Reads a package.
     pub fn of(package: &PackageCx<'a>) -> Locking<'a> {
-        let funcs = outside_tests(package, &WORDS);
-        let scenes: Vec<Scene<'a>> = funcs.filter_map(Scene::new).collect();
+        let scenes = Locking::scenes(package);
         let locks = package.memo.locks(|| Locks::of(&scenes));
         Locking { scenes, locks }
+    }
+
+    /// The locks alone: reads the package if nobody has.
+    pub fn locks(package: &PackageCx<'a>) -> Arc<Locks> {
+        package.memo.locks(|| Locks::of(&Locking::scenes(package)))
+    }
+
+    fn scenes(package: &PackageCx<'a>) -> Vec<Scene<'a>> {
+        outside_tests(package, &WORDS).filter_map(Scene::new).collect()
     }
 }
 
@@ -582,7 +590,7 @@ impl Giver {
         let gives = gives.filter(|&literal| scene.go_around(literal).is_none() && !takes(literal));
         let giver = |literal| Giver {
             span: scene.span(Node::Expr(literal)),
-            name: held_in(scene, literal),
+            name: scene.assigned_to(literal),
         };
         gives.map(giver).collect()
     }
@@ -594,13 +602,6 @@ impl Giver {
         scene.span(Node::Expr(call)).contains(self.span)
             || self.name.is_some() && self.name == scene.local(callee)
     }
-}
-
-/// The variable that a function literal is assigned to.
-fn held_in(scene: &Scene<'_>, literal: ExprId) -> Option<LocalId> {
-    let (variables, values) = scene.assignment(scene.parent(Node::Expr(literal))?)?;
-    let at = values.iter().position(|&value| scene.file.unparen(value) == literal)?;
-    *variables.get(at)?
 }
 
 /// Whether a lock is held at a step, whatever way leads there from the start; these steps take it.

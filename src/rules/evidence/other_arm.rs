@@ -7,16 +7,16 @@
 //! has no room, and who would make some is the sender. On the way to the send nothing is asked but
 //! whether there was an error and whether all is over; any other question may be whether the room is taken.
 
-use crate::diagnostic::{Finding, Role};
+use crate::diagnostic::Finding;
 use crate::flow::Step;
-use crate::index::{Callee, Def, FuncId};
+use crate::index::{Callee, Def};
 use crate::rules::FunctionCx;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::own_end::is_unconditional;
-use crate::rules::evidence::own_receiver::{MAX_CALLS, is_send, is_started_once, waiting};
+use crate::rules::evidence::own_receiver::{
+    MAX_CALLS, OwnSend, is_send, is_started_once, sent_below, waiting,
+};
 use crate::rules::evidence::refilled::asks_for_room;
-use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::{Scene, compared_with_nil};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, CommClause, ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
@@ -72,7 +72,8 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
         }
         scene.methods_in_turn(receive.literal).find_map(|(call, callee, base)| {
             let own = scene.local(base) == Some(receiver) && is_told(Node::Expr(call));
-            let send = own.then(|| sent(groups, group, scene, callee, MAX_CALLS))??;
+            let send =
+                own.then(|| sent_below(groups, group, scene, callee, MAX_CALLS, &comes_unasked))??;
             Some(tell(groups, make, receive, Node::Expr(call), send))
         })
     })
@@ -95,37 +96,12 @@ fn comes_again(groups: &Groups<'_>, at: usize, clause: &CommClause) -> bool {
     ticks || groups.of_expr(at, channel).is_some_and(|group| group.ops.iter().any(is_sent))
 }
 
-/// The send of a method on the channel, if nothing is asked on the way there.
-fn sent<'g>(
-    groups: &Groups<'_>,
-    group: &'g Group,
-    from: &Scene<'_>,
-    func: FuncId,
-    depth: u32,
-) -> Option<&'g Op> {
-    if func.package != from.cx.func.package {
-        return None;
-    }
-    let scene = Scene::new(FunctionCx { func, ..from.cx })?;
-    let receiver = scene.receiver()?;
+/// Whether a send of a method, or a call on the way there, comes whatever the state and the room are.
+fn comes_unasked(scene: &Scene<'_>, node: Node, channel: Option<ExprId>) -> bool {
     let whole = scene.span(Node::Stmt(scene.body_of(None)));
-    let is_told = |node: Node| is_unconditional(&scene, node) && asks_nothing(&scene, node, whole);
-    let own = group.ops.iter().find(|op| {
-        is_send(groups, op)
-            && op.literal.is_none()
-            && groups.scenes[op.scene].cx.func == func
-            && root_variable(&scene, op.channel) == Some(Some(receiver))
-            && is_told(waiting(op))
-            && !asks_for_room(&scene, op.channel)
-    });
-    let deeper = || {
-        let depth = depth.checked_sub(1)?;
-        scene.methods_in_turn(None).find_map(|(call, callee, base)| {
-            let own = scene.local(base) == Some(receiver) && is_told(Node::Expr(call));
-            own.then(|| sent(groups, group, &scene, callee, depth))?
-        })
-    };
-    own.or_else(deeper)
+    is_unconditional(scene, node)
+        && asks_nothing(scene, node, whole)
+        && channel.is_none_or(|channel| !asks_for_room(scene, channel))
 }
 
 /// Whether a node in a piece of code is come to whatever the state is: no condition around it, and none on a way
@@ -226,15 +202,9 @@ fn tell(groups: &Groups<'_>, make: &Op, receive: &Op, at: Node, send: &Op) -> Fi
         "only this goroutine receives from `{name}`, which has room for one, and this arm sends there: when it is \
          taken twice in a row, the goroutine waits for itself"
     );
-    let span = first_line(scene, scene.span(at));
-    let mut finding = scene.cx.finding(span, "never returns then", message);
-    finding.confidence = confidence(scene);
-    finding.labels.push(label(groups, make, Role::Made, "made here, with room for one"));
-    finding.labels.push(label(groups, receive, Role::Context, "the only receive"));
-    if at != send.node {
-        finding.labels.push(label(groups, send, Role::Stuck, "waits here"));
-    }
-    finding.defect = scene.cx.location(scene.span(at));
+    let made = Some((make, "made here, with room for one"));
+    let own = OwnSend { scene, at, send, receive };
+    let mut finding = own.finding(groups, made, "never returns then", message);
     finding.why =
         "of arms that are ready Go takes any, so what was sent before may still lie there"
             .to_owned();

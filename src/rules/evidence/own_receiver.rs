@@ -17,7 +17,7 @@ use crate::rules::evidence::own_end::is_unconditional;
 use crate::rules::evidence::under_lock::arms::{ends, stays};
 use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::scene::Scene;
-use crate::syntax::Node;
+use crate::syntax::{ExprId, Node};
 
 /// How many calls lie at most between the receive and the send.
 pub(super) const MAX_CALLS: u32 = 3;
@@ -59,7 +59,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let mut calls = scene.methods_in_turn(receive.literal).filter_map(|(call, callee, base)| {
         let own = scene.local(base) == Some(receiver);
         cfg.step_of_expr(call).filter(|&step| own && is_between(step))?;
-        Some((call, sent_below(groups, group, scene, callee, MAX_CALLS)?))
+        Some((call, sent_below(groups, group, scene, callee, MAX_CALLS, &comes_in_turn)?))
     });
     let (call, sent) = calls.next()?;
     let mut finding = tell(groups, receive, Node::Expr(call), sent);
@@ -117,35 +117,89 @@ pub(super) fn is_started_once(groups: &Groups<'_>, scene: &Scene<'_>, receive: &
     }
 }
 
-/// The send of a method on the channel, in turn and whatever it is given.
+/// Whether what stands at a node of a method counts: a send on a channel, or (`None`) a call on the way to one.
+pub(super) type Counts<'c> = &'c dyn Fn(&Scene<'_>, Node, Option<ExprId>) -> bool;
+
+/// What comes in turn, whatever the method is given.
+pub(super) fn comes_in_turn(scene: &Scene<'_>, node: Node, _: Option<ExprId>) -> bool {
+    is_unconditional(scene, node)
+}
+
+/// The send of a method on the channel, itself or in what it calls for its receiver.
 pub(super) fn sent_below<'g>(
     groups: &Groups<'_>,
     group: &'g Group,
     from: &Scene<'_>,
     func: FuncId,
     depth: u32,
+    counts: Counts<'_>,
 ) -> Option<&'g Op> {
-    if func.package != from.cx.func.package {
-        return None;
-    }
-    let scene = Scene::new(FunctionCx { func, ..from.cx })?;
-    let receiver = scene.receiver()?;
-    let own = group.ops.iter().find(|op| {
-        is_send(groups, op)
-            && op.literal.is_none()
-            && groups.scenes[op.scene].cx.func == func
-            && root_variable(&scene, op.channel) == Some(Some(receiver))
-            && is_unconditional(&scene, waiting(op))
-    });
+    let scene = method(from, func)?;
     let deeper = || {
-        let depth = depth.checked_sub(1)?;
+        let (receiver, depth) = (scene.receiver()?, depth.checked_sub(1)?);
         scene.methods_in_turn(None).find_map(|(call, callee, base)| {
             let own = scene.local(base) == Some(receiver);
-            (own && is_unconditional(&scene, Node::Expr(call)))
-                .then(|| sent_below(groups, group, &scene, callee, depth))?
+            (own && counts(&scene, Node::Expr(call), None))
+                .then(|| sent_below(groups, group, &scene, callee, depth, counts))?
         })
     };
-    own.or_else(deeper)
+    sent_by(groups, group, &scene, counts).or_else(deeper)
+}
+
+/// A method of the package that is called from another one.
+pub(super) fn method<'a>(from: &Scene<'a>, func: FuncId) -> Option<Scene<'a>> {
+    let is_own = func.package == from.cx.func.package;
+    is_own.then(|| Scene::new(FunctionCx { func, ..from.cx }))?
+}
+
+/// The send of a method itself on the channel, as a field of its receiver.
+pub(super) fn sent_by<'g>(
+    groups: &Groups<'_>,
+    group: &'g Group,
+    scene: &Scene<'_>,
+    counts: Counts<'_>,
+) -> Option<&'g Op> {
+    let receiver = scene.receiver()?;
+    group.ops.iter().find(|op| {
+        is_send(groups, op)
+            && op.literal.is_none()
+            && groups.scenes[op.scene].cx.func == scene.cx.func
+            && root_variable(scene, op.channel) == Some(Some(receiver))
+            && counts(scene, waiting(op), Some(op.channel))
+    })
+}
+
+/// Where a goroutine sends to itself.
+pub(super) struct OwnSend<'o, 'a> {
+    /// Where the goroutine sends, or calls what does, and in which function.
+    pub scene: &'o Scene<'a>,
+    pub at: Node,
+    pub send: &'o Op,
+    /// The only receive.
+    pub receive: &'o Op,
+}
+
+impl OwnSend<'_, '_> {
+    /// The finding, with the make if that has to be shown and what to say of it.
+    pub fn finding(
+        &self,
+        groups: &Groups<'_>,
+        make: Option<(&Op, &str)>,
+        told: &str,
+        message: String,
+    ) -> Finding {
+        let OwnSend { scene, at, send, receive } = *self;
+        let span = first_line(scene, scene.span(at));
+        let mut finding = scene.cx.finding(span, told, message);
+        finding.confidence = confidence(scene);
+        finding.labels.extend(make.map(|(make, text)| label(groups, make, Role::Made, text)));
+        finding.labels.push(label(groups, receive, Role::Context, "the only receive"));
+        if at != send.node {
+            finding.labels.push(label(groups, send, Role::Stuck, "waits here"));
+        }
+        finding.defect = scene.cx.location(scene.span(at));
+        finding
+    }
 }
 
 /// `at` is where the goroutine sends, or calls what does.
@@ -161,18 +215,11 @@ fn tell(groups: &Groups<'_>, receive: &Op, at: Node, send: &Op) -> Finding {
         false => format!("`{}` sends on `{name}` (unbuffered)", sender.name.name),
     };
     let message = format!("{owner} sends to itself here: {how}, and nobody else receives from it");
-    let span = first_line(scene, scene.span(at));
     let told = match ends(groups, send).is_empty() {
         true => "never returns",
         false => "returns only at the end of all",
     };
-    let mut finding = scene.cx.finding(span, told, message);
-    finding.confidence = confidence(scene);
-    finding.labels.push(label(groups, receive, Role::Context, "the only receive"));
-    if at != send.node {
-        finding.labels.push(label(groups, send, Role::Stuck, "waits here"));
-    }
-    finding.defect = scene.cx.location(scene.span(at));
+    let mut finding = OwnSend { scene, at, send, receive }.finding(groups, None, told, message);
     finding.why = "the goroutine cannot receive while it waits in its own send, and so do all who send after it"
         .to_owned();
     finding.help =

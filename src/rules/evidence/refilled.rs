@@ -9,13 +9,13 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{Builtin, Callee, FuncId, LocalKind, Type};
-use crate::rules::FunctionCx;
 use crate::rules::evidence::consumer::bound;
+use crate::rules::evidence::first_line;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::own_end::is_unconditional;
-use crate::rules::evidence::own_receiver::{MAX_CALLS, is_send, sent_below, waiting};
-use crate::rules::evidence::{confidence, first_line, label};
+use crate::rules::evidence::own_receiver::{
+    MAX_CALLS, OwnSend, comes_in_turn, is_send, method, sent_below, sent_by,
+};
 use crate::rules::scene::{Scene, naming};
 use crate::source::Span;
 use crate::summary::Source;
@@ -76,7 +76,7 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
                 with_caller(told, scene, node)
             });
         }
-        let sent = sent_below(groups, group, scene, callee, MAX_CALLS)?;
+        let sent = sent_below(groups, group, scene, callee, MAX_CALLS, &comes_in_turn)?;
         is_whole(sent).then(|| tell(groups, make, receive, scene, node, sent))
     })
 }
@@ -130,21 +130,13 @@ fn below<'a, 'g>(
     func: FuncId,
     depth: u32,
 ) -> Option<Below<'a, 'g>> {
-    if func.package != from.cx.func.package {
-        return None;
-    }
     let depth = depth.checked_sub(1)?;
-    let scene = Scene::new(FunctionCx { func, ..from.cx })?;
+    let scene = method(from, func)?;
     let receiver = scene.receiver()?;
-    let own = group.ops.iter().find(|op| {
-        is_send(groups, op)
-            && op.literal.is_none()
-            && groups.scenes[op.scene].cx.func == func
-            && root_variable(&scene, op.channel) == Some(Some(receiver))
-            && is_unconditional(&scene, waiting(op))
-            && repeats_below(groups, &scene, group, waiting(op))
-    });
-    if let Some(send) = own {
+    let counts = |scene: &Scene<'_>, node: Node, _: Option<ExprId>| {
+        is_unconditional(scene, node) && repeats_below(groups, scene, group, node)
+    };
+    if let Some(send) = sent_by(groups, group, &scene, &counts) {
         return Some(Below { at: send.node, scene, send });
     }
     let found = scene.methods_in_turn(None).find_map(|(call, callee, base)| {
@@ -153,9 +145,8 @@ fn below<'a, 'g>(
             return None;
         }
         match repeats_below(groups, &scene, group, node) {
-            true => {
-                sent_below(groups, group, &scene, callee, depth).map(|send| (call, send)).map(Ok)
-            }
+            true => sent_below(groups, group, &scene, callee, depth, &comes_in_turn)
+                .map(|send| Ok((call, send))),
             false => below(groups, group, &scene, callee, depth).map(Err),
         }
     })?;
@@ -304,15 +295,9 @@ fn tell(
         "only this goroutine receives from `{name}`, and it sends there as often as this loop turns: once the room \
          is taken it waits for itself"
     );
-    let span = first_line(scene, scene.span(at));
-    let mut finding = scene.cx.finding(span, "never returns", message);
-    finding.confidence = confidence(scene);
-    finding.labels.push(label(groups, make, Role::Made, "made here, with bounded room"));
-    finding.labels.push(label(groups, receive, Role::Context, "the only receive"));
-    if at != send.node {
-        finding.labels.push(label(groups, send, Role::Stuck, "waits here"));
-    }
-    finding.defect = scene.cx.location(scene.span(at));
+    let made = Some((make, "made here, with bounded room"));
+    let own = OwnSend { scene, at, send, receive };
+    let mut finding = own.finding(groups, made, "never returns", message);
     finding.why =
         "others send there too, and the goroutine cannot receive while it waits in its own send"
             .to_owned();

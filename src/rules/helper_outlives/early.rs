@@ -8,14 +8,14 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Helper, SERVES, Started, callers_end_it, foreign_end, started, told};
+use super::{Helper, SERVES, Started, callers_end_it, foreign_end, make_of, started, told};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Exit, Passing, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Builtin, Callee, LocalId, Type};
+use crate::index::{LocalId, Type};
 use crate::rules::conditions;
 use crate::rules::scene::Scene;
 use crate::source::Span;
-use crate::summary::{At, ContextRoot, Place, Read, Root, Source};
+use crate::summary::{At, ContextRoot, Place, Read, Root};
 use crate::syntax::{ExprId, Node, StmtKind};
 
 /// What a `go` statement starts, if it is such a goroutine.
@@ -83,13 +83,10 @@ fn helper(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<(Helper, LocalId
 
 /// Whether a variable is a channel that the body which starts the goroutine makes.
 fn is_made(scene: &Scene<'_>, read: &Read<'_>, go: At, local: LocalId) -> bool {
-    let function = &read.function;
-    let Some(made) = function.only_definition_of(local) else { return false };
-    let Source::Expr(make) = made.source else { return false };
-    let make = scene.file.unparen(make);
-    made.at.is_some_and(|at| at.body == go.body)
-        && matches!(scene.info.callee(make), Callee::Builtin(Builtin::Make))
-        && matches!(function.index.underlying(scene.info.type_of(make)), Type::Chan(..))
+    make_of(scene, read, local).is_some_and(|(at, make)| {
+        let ty = read.function.index.underlying(scene.info.type_of(make));
+        at.body == go.body && matches!(ty, Type::Chan(..))
+    })
 }
 
 /// The end that the goroutine looks at besides, if somebody else brings it about: also that of the request which a

@@ -5,10 +5,11 @@
 
 use rustc_hash::FxHashSet;
 
+use super::make_of;
 use crate::flow::{Start, Step, StepId};
 use crate::index::{Builtin, Callee, LocalId, Type};
 use crate::rules::scene::Scene;
-use crate::summary::{At, Read, Source};
+use crate::summary::{At, Read};
 use crate::syntax::{ExprId, ExprKind, Node};
 
 /// Whether a thing is over on all ways on which the body that starts the goroutine leaves.
@@ -60,11 +61,7 @@ fn on_all_ways(read: &Read<'_>, go: At, is_it: impl Fn(ExprId) -> bool) -> bool 
 
 /// Whether a channel is made with room, or it is not known how.
 fn may_have_room(scene: &Scene<'_>, read: &Read<'_>, channel: LocalId) -> bool {
-    let Some(made) = read.function.only_definition_of(channel) else { return true };
-    let Source::Expr(make) = made.source else { return true };
-    let make = scene.file.unparen(make);
-    !matches!(scene.info.callee(make), Callee::Builtin(Builtin::Make))
-        || scene.args(make).len() != 1
+    make_of(scene, read, channel).is_none_or(|(_, make)| scene.args(make).len() != 1)
 }
 
 /// Whether the goroutines that do more with a channel than to send on it are waited for, but for the one that the `go`

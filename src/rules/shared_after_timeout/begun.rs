@@ -4,7 +4,7 @@
 //! Of what is given nobody says where it runs. Here the function does: it waits in a `select` beside other
 //! arms for a channel of its own that this literal closes or, where there is no room, sends on. Had the
 //! call run the literal in turn, there would be nothing to wait for, or the send would have had no receiver. A
-//! function of the run may do so at times, if at others it keeps it or hands it on.
+//! function of the run may do so at times, if at others it starts it.
 //! Who gets something back from the call may have a way to wait by that, and nothing is said; nor where a
 //! `default` asks only whether there has been a word.
 

@@ -92,33 +92,16 @@ fn read_meanwhile(read: &Read<'_>, start: At, their: &Access) -> Option<(Access,
     cfg.steps().filter(is_defer).find_map(|step| {
         let call = cfg.step(step).call(function.file)?;
         let Callee::Literal(literal) = function.info.callee(call) else { return None };
-        let comes_there = cfg.dominates(step, start.step)
-            || cfg.finds(
-                Start::After(start.step),
-                (),
-                &mut Meanwhile {
-                    read,
-                    body: start.body,
-                    start: Some(start),
-                    their,
-                    wanted: &|at| at == step,
-                    leaves: false,
-                },
-            );
-        let from = if cfg.dominates(step, start.step) { start.step } else { step };
-        let leaves = cfg.finds(
-            Start::After(from),
-            (),
-            &mut Meanwhile {
-                read,
-                body: start.body,
-                start: Some(start),
-                their,
-                wanted: &|_| false,
-                leaves: true,
-            },
-        );
-        if !comes_there || !leaves {
+        let finds = |from: StepId, wanted: &dyn Fn(StepId) -> bool, leaves: bool| {
+            let (body, start) = (start.body, Some(start));
+            let mut walk = Meanwhile { read, body, start, their, wanted, leaves };
+            cfg.finds(Start::After(from), (), &mut walk)
+        };
+        let from = match cfg.dominates(step, start.step) {
+            true => start.step,
+            false => finds(start.step, &|at| at == step, false).then_some(step)?,
+        };
+        if !finds(from, &|_| false, true) {
             return None;
         }
         let body = function.body_of_literal(*literal)?;

@@ -6,12 +6,13 @@
 //! beside something that ends with the whole and no clock. So nobody can tell the wait that this
 //! caller has given up.
 
-use crate::diagnostic::{Finding, Label, Role};
+use super::at_select;
+use crate::diagnostic::Finding;
 use crate::flow::Step;
 use crate::index::{Builtin, Callee, Def, LocalId, LocalKind};
 use crate::rules::FunctionCx;
 use crate::rules::scene::{Scene, holds_any};
-use crate::source::{Location, Span};
+use crate::source::Location;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the `select` that waits for the answer.
@@ -140,14 +141,7 @@ fn tell(scene: &Scene<'_>, context: LocalId, select: StmtId, answer: ExprId) -> 
         context.name,
         scene.text(answer),
     );
-    let start = scene.span(Node::Stmt(select)).start;
-    let span = Span::new(start, start + "select".len() as u32);
-    let mut finding = scene.cx.finding(span, "waits on", message);
-    finding.labels.push(Label {
-        location: scene.cx.location(context.span),
-        role: Role::Context,
-        message: "the context that the caller gives".to_owned(),
-    });
+    let mut finding = at_select(scene, select, (context.span, "context"), message);
     finding.why = "a context is given so that its end ends the call".to_owned();
     finding.help = format!("add `case <-{0}.Done(): return {0}.Err()`", context.name);
     finding

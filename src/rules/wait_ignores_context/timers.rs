@@ -7,13 +7,12 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{SOON, length};
-use crate::diagnostic::{Finding, Label, Role};
+use super::{SOON, at_select, length};
+use crate::diagnostic::Finding;
 use crate::flow::{Start, Step};
 use crate::index::{LocalId, LocalKind, Type};
 use crate::rules::scene::{Scene, holds_any, serves_tests};
 use crate::rules::{FunctionCx, endable};
-use crate::source::Span;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// Reports the `select` of the loop.
@@ -154,27 +153,14 @@ fn timer_of(scene: &Scene<'_>, channel: ExprId) -> Option<Timer> {
 
 fn tell(scene: &Scene<'_>, given: LocalId, select: StmtId) -> Finding {
     let given = scene.info.local(given);
-    let context = match is_request(&given.ty) {
-        true => format!("{}.Context()", given.name),
-        false => given.name.to_string(),
+    let (context, what) = match is_request(&given.ty) {
+        true => (format!("{}.Context()", given.name), "request"),
+        false => (given.name.to_string(), "context"),
     };
     let message = format!(
         "nothing here looks at `{context}`: this loop waits for timers alone, also when the caller has long given up"
     );
-    let start = scene.span(Node::Stmt(select)).start;
-    let span = Span::new(start, start + "select".len() as u32);
-    let mut finding = scene.cx.finding(span, "waits on", message);
-    finding.labels.push(Label {
-        location: scene.cx.location(given.span),
-        role: Role::Context,
-        message: format!(
-            "the {} that the caller gives",
-            match is_request(&given.ty) {
-                true => "request",
-                false => "context",
-            }
-        ),
-    });
+    let mut finding = at_select(scene, select, (given.span, what), message);
     finding.why =
         "each call stays in the loop until a timer or what it looks for ends it".to_owned();
     finding.help = format!("add `case <-{context}.Done()`");

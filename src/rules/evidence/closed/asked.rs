@@ -40,7 +40,7 @@ pub(super) fn too_early(groups: &Groups<'_>, close: &Op) -> Option<Finding> {
         .collect();
     let settled = |question: &Question| Some((question.clone(), question.settled(scene, &graph)?));
     let (question, set) = questions.iter().find_map(settled)?;
-    let Locking { locks, .. } = Locking::of(&scene.cx.package);
+    let locks = Locking::locks(&scene.cx.package);
     let held = |node: Node| -> Vec<Taken> {
         let at = scene.step_of(&graph, node);
         at.map_or_else(Vec::new, |at| held_at(scene, &locks, None, &graph, at))

@@ -93,7 +93,7 @@ fn is_of_some(scene: &Scene<'_>, close: &Op, closed: &Element) -> bool {
 
 /// Whether two functions have the same lock where they go through the elements.
 fn have_a_lock(closer: Through<'_, '_>, sender: Through<'_, '_>) -> bool {
-    let Locking { locks, .. } = Locking::of(&closer.0.cx.package);
+    let locks = Locking::locks(&closer.0.cx.package);
     let held = |(scene, op, element): Through<'_, '_>| {
         let cfg = scene.graph(op.literal)?;
         let at = cfg.step_of_stmt(element.range)?;

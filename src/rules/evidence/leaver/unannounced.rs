@@ -16,7 +16,7 @@ use crate::syntax::{ExprId, ExprKind, Node};
 pub(super) fn is_unannounced(groups: &Groups<'_>, send: &Op, receives: &[(&Op, Arm)]) -> bool {
     let scene = &groups.scenes[send.scene];
     let Some(held) = locks_before(scene, send) else { return false };
-    let Locking { locks, .. } = Locking::of(&scene.cx.package);
+    let locks = Locking::locks(&scene.cx.package);
     let order = Order { locks: &locks, held };
     receives.iter().all(|(receive, arm)| {
         groups.of_expr(receive.scene, arm.channel).is_some_and(|group| {

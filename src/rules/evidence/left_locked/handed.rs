@@ -42,7 +42,7 @@ pub(super) fn is_handed_over(
     (tells || sends(scene, path))
         && !fails
         && known.is_some_and(|known| {
-            let Locking { locks, .. } = Locking::of(&scene.cx.package);
+            let locks = Locking::locks(&scene.cx.package);
             locks.is_given_elsewhere(scene.cx.func, known)
         })
 }
@@ -55,7 +55,7 @@ pub(super) fn sent_along(scene: &Scene<'_>, cfg: &Cfg, lock: &Operation) -> Vec<
     }
     let holder = scene.selector(lock.base).and_then(|(base, _)| scene.local(base));
     let is_given = || {
-        let Locking { locks, .. } = Locking::of(&scene.cx.package);
+        let locks = Locking::locks(&scene.cx.package);
         object(scene, lock.base)
             .is_some_and(|object| locks.is_given_elsewhere(scene.cx.func, object))
     };
