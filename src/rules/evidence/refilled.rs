@@ -139,21 +139,19 @@ fn below<'a, 'g>(
     if let Some(send) = sent_by(groups, group, &scene, &counts) {
         return Some(Below { at: send.node, scene, send });
     }
-    let found = scene.methods_in_turn(None).find_map(|(call, callee, base)| {
+    let (at, send, further) = scene.methods_in_turn(None).find_map(|(call, callee, base)| {
         let node = Node::Expr(call);
         if scene.local(base) != Some(receiver) || !is_unconditional(&scene, node) {
             return None;
         }
-        match repeats_below(groups, &scene, group, node) {
-            true => sent_below(groups, group, &scene, callee, depth, &comes_in_turn)
-                .map(|send| Ok((call, send))),
-            false => below(groups, group, &scene, callee, depth).map(Err),
+        if repeats_below(groups, &scene, group, node) {
+            let send = sent_below(groups, group, &scene, callee, depth, &comes_in_turn)?;
+            return Some((node, send, None));
         }
+        let below = below(groups, group, &scene, callee, depth)?;
+        Some((below.at, below.send, Some(below.scene)))
     })?;
-    Some(match found {
-        Ok((call, send)) => Below { at: Node::Expr(call), scene, send },
-        Err(below) => below,
-    })
+    Some(Below { scene: further.unwrap_or(scene), at, send })
 }
 
 /// Whether a send of a body is on the very channel that it receives from, and not on that of another object: a
