@@ -100,6 +100,8 @@ pub enum Calls {
     /// Those that are given a channel, lock or the like which is explored. Of the others is taken what is
     /// taken of any unknown code.
     Given,
+    /// Those that are given the channel that is made at this place.
+    Of(Site),
     /// As [`Calls::Synchronising`], in one goroutine alone: what it starts is unknown code, and whatever it waits
     /// for comes, locks left out. What it waits for then is a lock that it has itself.
     Alone,

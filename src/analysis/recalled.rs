@@ -710,7 +710,8 @@ impl In<'_, '_> {
 
 /// The values of small types, by the numbers that stand for them.
 const ENDS: [CallEnd; 3] = [CallEnd::Returns, CallEnd::Panics, CallEnd::Never];
-const MODES: [Mode; 5] = [Mode::Now, Mode::Deferred, Mode::Joined, Mode::Spawned, Mode::Later];
+const MODES: [Mode; 6] =
+    [Mode::Now, Mode::Deferred, Mode::Joined, Mode::Spawned, Mode::ByResult, Mode::Later];
 const GUARDS: [Guard; 3] = [Guard::Bare, Guard::Arms, Guard::Default];
 const PARTS: [Part; 6] = [
     Part::RequestHeader,

@@ -10,7 +10,7 @@ use crate::explore::state::State;
 use crate::explore::symbolic::{COUNTS, shrink};
 use crate::explore::value::{ObjectId, Term, Unknown, Value};
 use crate::explore::{Bound, Calls, Site};
-use crate::program::code::{Builtin, FuncId, NameId, Op, Pc, Slot};
+use crate::program::code::{Builtin, Func, FuncId, NameId, Op, Pc, Slot};
 use crate::program::types::{Type, TypeId};
 
 /// A call about to happen.
@@ -171,6 +171,8 @@ impl Machine<'_> {
         let is_run = match self.limits.calls {
             Calls::Synchronising | Calls::Alone => synchronises || small,
             Calls::Given => small && !(starts && cells.is_empty()),
+            // What a literal sets may decide what becomes of others.
+            Calls::Of(_) => small && !(starts && cells.is_empty()) || sets_captured(code),
         };
         // Who gives back a lock of the package need not be given it.
         if is_run || synchronises && self.holds_any_lock(state) {
@@ -185,8 +187,8 @@ impl Machine<'_> {
                 )
             }),
         };
-        let captured =
-            cells.iter().map(|&id| Value::Ref(id)).filter(|_| self.limits.calls == Calls::Given);
+        let is_sliced = matches!(self.limits.calls, Calls::Given | Calls::Of(_));
+        let captured = cells.iter().map(|&id| Value::Ref(id)).filter(|_| is_sliced);
         let given: Vec<Value> = call.args.iter().copied().chain(receiver).chain(captured).collect();
         !given.iter().any(is_function) && !self.reaches_synchronisation(state, &given)
     }
@@ -673,3 +675,11 @@ impl Machine<'_> {
 
 /// Functions of so few instructions are run even where they make no difference.
 const SMALL: usize = 40;
+
+/// Whether a literal sets a variable that it captures.
+fn sets_captured(func: &Func) -> bool {
+    func.code.iter().any(|op| match op {
+        Op::StoreCell(slot) => func.captures.iter().any(|(_, inner)| inner == slot),
+        _ => false,
+    })
+}

@@ -5,7 +5,7 @@
 //! Only a graph that was explored completely has components that can be relied on.
 
 use crate::explore::process::GoroutineId;
-use crate::explore::search::Search;
+use crate::explore::search::{Node, Search};
 use crate::explore::{Kind, Stuck, report};
 
 /// What stays for ever, one for each place.
@@ -112,16 +112,38 @@ fn bottoms(search: &Search<'_>) -> Vec<Vec<u32>> {
             }
         }
     }
-    let leaves = |(at, component): &(usize, Vec<u32>)| {
-        let steps = component.iter().any(|&node| !nodes[node as usize].next.is_empty());
+    let doomed = doomed(nodes);
+    let on = |node: u32| nodes[node as usize].next.iter().filter(|&&to| !doomed[to as usize]);
+    let is_bottom = |(at, component): &(usize, Vec<u32>)| {
+        let steps = component.iter().any(|&node| on(node).next().is_some());
         let stays = component.iter().all(|&node| {
-            let node = &nodes[node as usize];
-            !node.cut && node.next.iter().all(|&to| component_of[to as usize] == *at as u32)
+            !nodes[node as usize].cut && on(node).all(|&to| component_of[to as usize] == *at as u32)
         });
         steps && stays
     };
     let mut bottoms: Vec<Vec<u32>> =
-        components.into_iter().enumerate().filter(leaves).map(|(_, c)| c).collect();
+        components.into_iter().enumerate().filter(is_bottom).map(|(_, c)| c).collect();
     bottoms.sort_unstable();
     bottoms
+}
+
+/// The states out of which each way leads to a misuse, with which the process ends. It is told by itself, and who
+/// would be stuck without it is told as well.
+fn doomed(nodes: &[Node]) -> Vec<bool> {
+    let mut doomed: Vec<bool> =
+        nodes.iter().map(|node| node.misused && node.next.is_empty() && !node.cut).collect();
+    let mut grows = doomed.contains(&true);
+    while grows {
+        grows = false;
+        // What follows a state was mostly met after it.
+        for at in (0..nodes.len()).rev() {
+            let node = &nodes[at];
+            let ends = !node.cut && !node.next.is_empty();
+            if !doomed[at] && ends && node.next.iter().all(|&to| doomed[to as usize]) {
+                doomed[at] = true;
+                grows = true;
+            }
+        }
+    }
+    doomed
 }

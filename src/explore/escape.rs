@@ -282,9 +282,12 @@ impl Machine<'_> {
                 continue;
             }
             let object = state.heap.get(id);
-            // Whoever is given a context alone can only wait for its end.
-            let is_heard = matches!(object, Object::Context { .. });
-            let counts = !is_heard || self.limits.calls != Calls::Given;
+            let counts = match self.limits.calls {
+                // Whoever is given a context alone can only wait for its end.
+                Calls::Given => !matches!(object, Object::Context { .. }),
+                Calls::Of(made) => state.heap.entry(id).made == Some(made),
+                Calls::Synchronising | Calls::Alone => true,
+            };
             if counts && object.is_synchronising() && !state.heap.is_external(id) {
                 return true;
             }

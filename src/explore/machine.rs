@@ -241,10 +241,14 @@ impl<'p> Machine<'p> {
     ) {
         let missing = (want as usize).saturating_sub(results.len());
         let Some(frame) = process.top() else { return };
+        let is_unknown = results.is_empty();
         frame.values.extend(results.into_iter().take(want as usize));
         for _ in 0..missing {
             let unknown = state.unknown(TypeId::UNKNOWN);
             frame.values.push(unknown);
+        }
+        if is_unknown && missing > 1 {
+            state.come_together(missing as u32);
         }
     }
 

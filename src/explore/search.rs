@@ -41,6 +41,8 @@ pub(super) struct Node {
     pub waiting: Vec<Waiting>,
     /// Whether a bound cut something off behind it.
     pub cut: bool,
+    /// Whether a step out of it is a misuse, with which the process ends.
+    pub misused: bool,
 }
 
 /// A goroutine in a state, as far as a search for those that never get on needs it.
@@ -321,6 +323,7 @@ impl Search<'_> {
                 next: Vec::new(),
                 waiting: Vec::new(),
                 cut: false,
+                misused: false,
             };
             self.decisions += usize::from(matches!(event, Event::Decided(..)));
             self.chosen += usize::from(chosen);
@@ -405,6 +408,7 @@ impl Search<'_> {
                 if let (Step::Misuse(misuse), Some(state)) = (step, state) {
                     let stuck = report::stuck(self, node, state, &[at], Kind::Misuse(misuse));
                     self.keep(stuck);
+                    self.nodes[node as usize].misused = true;
                 }
                 return;
             }

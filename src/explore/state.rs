@@ -116,6 +116,9 @@ pub struct Doubts {
     pub hurried: bool,
 }
 
+/// How many calls are remembered by their results.
+const MAX_RESULTS: usize = 16;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub heap: Heap,
@@ -132,6 +135,8 @@ pub(super) struct State {
     pub opened: bool,
     /// The unknowns of which some answer is unlikely: false, or not nil.
     pub unlikely: Rc<Vec<u32>>,
+    /// The unknowns that one call gave each: the first and the last, which may be an error.
+    pub results: Rc<Vec<(u32, u32)>>,
 }
 
 impl State {
@@ -151,6 +156,15 @@ impl State {
     pub fn non_nil(&mut self, ty: TypeId) -> Value {
         self.next_unknown += 1;
         Value::Unknown(Unknown { id: self.next_unknown, ty, non_nil: true })
+    }
+
+    /// Notes that the last `count` unknowns are the results of one call.
+    pub fn come_together(&mut self, count: u32) {
+        let all = Rc::make_mut(&mut self.results);
+        if all.len() == MAX_RESULTS {
+            all.remove(0);
+        }
+        all.push((self.next_unknown + 1 - count, self.next_unknown));
     }
 
     /// Notes that `value` is not likely to turn out false, or other than nil.

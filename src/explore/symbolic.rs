@@ -544,7 +544,19 @@ impl Machine<'_> {
                     &concerns,
                 );
                 self.terms = cell.into_inner();
-                self.replace_in_facts(state, id, by)
+                if !self.replace_in_facts(state, id, by) {
+                    return false;
+                }
+                // What a call gives beside no error is there.
+                let given = state.results.iter().find(|&&(_, last)| last == id && by == Value::Nil);
+                let Some(&(first, last)) = given else { return true };
+                (first..last).all(|given| match typed(state, given) {
+                    Some(unknown) if !unknown.non_nil => {
+                        let there = Value::Unknown(Unknown { non_nil: true, ..unknown });
+                        self.decide(state, Decision::Is(given, there))
+                    }
+                    _ => true,
+                })
             }
         }
     }
@@ -672,4 +684,18 @@ impl ObjectId {
     pub(super) fn pointer(self) -> Value {
         Value::Ref(self)
     }
+}
+
+/// An unknown as it stands in a state.
+fn typed(state: &mut State, id: u32) -> Option<Unknown> {
+    let found = std::cell::Cell::new(None);
+    let is_found = |value: Value| {
+        match value {
+            Value::Unknown(unknown) if unknown.id == id => found.set(Some(unknown)),
+            _ => {}
+        }
+        false
+    };
+    state.change_values(&mut |_| (), &is_found);
+    found.get()
 }

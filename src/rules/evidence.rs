@@ -61,6 +61,7 @@ mod runners;
 mod runs;
 mod said;
 mod sibling;
+mod silent_timer;
 mod skipped;
 mod stopped_timer;
 mod stream;
@@ -71,11 +72,13 @@ mod unanswered;
 mod unbegun;
 mod unclosed;
 mod under_lock;
+mod unended;
 mod ungiven;
 mod unheard;
 mod unmade;
 mod unreplied;
 mod unrun;
+mod unsent;
 mod unserved;
 mod unshared;
 mod unsignalled;
@@ -149,6 +152,7 @@ pub fn nil_channel(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     cleared::check(&groups, findings);
     unmade::check(&groups, findings);
     each_function(package, &[" = nil"], |scene| nilled::check(scene, findings));
+    silent_timer::check(package, findings);
     each_function(package, &["go "], |scene| ungiven::check(scene, findings));
     each_function(package, &["chan "], |scene| unrun::check(scene, findings));
 }
@@ -178,6 +182,12 @@ pub fn range_never_closed(package: &PackageCx<'_>, findings: &mut Vec<Finding>) 
     let groups = Groups::told_of(package);
     skipped::check(&groups, true, findings);
     outlived::check(&groups, true, findings);
+    unsent::check(&groups, true, findings);
+}
+
+/// Waits for several things, of which none ever comes.
+pub fn select_never_ready(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    unended::check(&Groups::told_of(package), findings);
 }
 
 /// Receives from channels that nobody sends on or closes.
@@ -191,6 +201,7 @@ pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Findin
     let groups = Groups::told_of(package);
     skipped::check(&groups, false, findings);
     outlived::check(&groups, false, findings);
+    unsent::check(&groups, false, findings);
     unstarted::check(&groups, findings);
     unanswered::check(&groups, findings);
     unreplied::check(&groups, findings);

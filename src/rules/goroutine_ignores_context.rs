@@ -15,7 +15,7 @@ use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::{may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, held};
 use crate::source::{Location, Span};
-use crate::summary::{Act, At, BodyFlow, BodyId, Function, Read, Root, Wait, What};
+use crate::summary::{Act, At, BodyFlow, BodyId, Deed, Function, Place, Read, Root, Wait, What};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 
 /// The rule.
@@ -56,7 +56,7 @@ fn check_go(cx: &FunctionCx<'_>, read: &Read<'_>, go: &Go) -> Option<Finding> {
     let ExprKind::Call { callee, .. } = function.file.expr(go.call).kind else { return None };
     let literal = function.file.unparen(callee);
     if let Some(body) = function.body_of_literal(literal) {
-        let endless = endless(read, body)?;
+        let endless = endless(cx, read, body)?;
         let periodic = is_periodic(read, body);
         let missed = end_of_value(cx, function, Node::Expr(literal))
             .or_else(|| end_of_starter(cx, read, go.at).filter(|_| periodic))
@@ -68,7 +68,7 @@ fn check_go(cx: &FunctionCx<'_>, read: &Read<'_>, go: &Go) -> Option<Finding> {
         return None;
     }
     let spawned = cx.summaries().read(func)?;
-    let endless = endless(&spawned, BodyId::OWN)?;
+    let endless = endless(cx, &spawned, BodyId::OWN)?;
     let periodic = is_periodic(&spawned, BodyId::OWN);
     let owner = cx.index().func(func).receiver.and_then(|receiver| receiver.ty);
     let missed = owner
@@ -82,8 +82,8 @@ fn check_go(cx: &FunctionCx<'_>, read: &Read<'_>, go: &Go) -> Option<Finding> {
 }
 
 /// The loop that a body never leaves: no path ends, whatever the calls in it do, as far as they
-/// are known. Signals are the process's, and so is what waits for them.
-fn endless(read: &Read<'_>, body: BodyId) -> Option<StmtId> {
+/// are known. Signals are the process's, and so is what waits for them, unless the value closes the channel.
+fn endless(cx: &FunctionCx<'_>, read: &Read<'_>, body: BodyId) -> Option<StmtId> {
     let function = &read.function;
     let flow = function.body(body);
     if flow.cfg.incomplete() || flow.cfg.finds(Start::Entry, (), &mut AnyExit { function }) {
@@ -92,7 +92,11 @@ fn endless(read: &Read<'_>, body: BodyId) -> Option<StmtId> {
     let of_process = flow.cfg.steps().any(|step| {
         let channel = flow.cfg.step(step).received_from(function.file);
         channel.is_some_and(|channel| match function.info.type_of(channel) {
-            Type::Chan(_, element) => element.is_named("os", "Signal"),
+            Type::Chan(_, element) => {
+                let places = || function.places(At { body, step }, channel);
+                element.is_named("os", "Signal")
+                    && !places().only().is_some_and(|place| is_closed_by_value(cx, read, place))
+            }
             _ => false,
         })
     });
@@ -118,6 +122,18 @@ fn endless(read: &Read<'_>, body: BodyId) -> Option<StmtId> {
             _ => None,
         },
         _ => None,
+    })
+}
+
+/// Whether a method of the receiver's type closes a channel of the receiver.
+fn is_closed_by_value(cx: &FunctionCx<'_>, read: &Read<'_>, channel: &Place) -> bool {
+    let receiver = read.function.info.locals().iter().find(|it| it.kind == LocalKind::Receiver);
+    let owner = receiver.and_then(|receiver| receiver.ty.declared());
+    let Some(owner) = owner.filter(|_| channel.root == Root::Receiver) else { return false };
+    let name = cx.index().object(owner).name;
+    cx.index().package(owner.package).methods(name).any(|method| {
+        let closes = |deed: &Deed| deed.act == Act::Closed && deed.place == *channel;
+        cx.summaries().read(method.id).is_some_and(|of| of.summary.deeds.iter().any(closes))
     })
 }
 

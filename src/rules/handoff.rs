@@ -336,10 +336,16 @@ pub fn is_given_both(
 /// with is known to others.
 pub fn others_may_wait(read: &Read<'_>, spawn: &Spawn) -> bool {
     let function = &read.function;
+    let span = |expr: ExprId| function.file.expr(expr).span;
+    // What the goroutine itself waits for keeps nobody.
+    let is_run = |body: BodyId| {
+        let literal = function.body(body).literal;
+        literal.is_some_and(|literal| span(spawn.call).contains(span(literal)))
+    };
     spawn.signals.iter().any(|signal| {
         let is_own = matches!(signal.root, Root::Made(_) | Root::Local(_) | Root::Call(..));
         !is_own
-            || function.bodies().any(|body| {
+            || function.bodies().filter(|&body| !is_run(body)).any(|body| {
                 read.effects(body).effects.iter().any(|effect| {
                     let waits = matches!(effect.act, Act::Received(_) | Act::Drained);
                     effect.place == *signal

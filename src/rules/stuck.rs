@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::Versions;
 use crate::diagnostic::{Confidence, Finding};
-use crate::explore::{self, Calls, Choices, Exploration, Limits, Root, Stuck};
+use crate::explore::{self, Calls, Choices, Exploration, Limits, Root, Site, Stuck, WaitsFor};
 use crate::index::is_of_word;
 use crate::program::code::{FuncId, Op};
 use crate::program::{self, Environment, Program, Source};
@@ -43,7 +43,8 @@ pub const RANGE_NEVER_CLOSED: Rule =
     with(include_str!("../../rules/range-never-closed.md"), evidence::range_never_closed);
 pub const RECEIVE_WITHOUT_SENDER: Rule =
     with(include_str!("../../rules/receive-without-sender.md"), evidence::receive_without_sender);
-pub const SELECT_NEVER_READY: Rule = rule(include_str!("../../rules/select-never-ready.md"));
+pub const SELECT_NEVER_READY: Rule =
+    with(include_str!("../../rules/select-never-ready.md"), evidence::select_never_ready);
 pub const SEND_AND_RECEIVE_IN_ONE_GOROUTINE: Rule = with(
     include_str!("../../rules/send-and-receive-in-one-goroutine.md"),
     evidence::send_and_receive_in_one_goroutine,
@@ -186,6 +187,7 @@ impl<'a> Explorer<'a> {
                 || story.falls_through(stuck, centre)
                 || story.has_room_for_nothing(stuck, centre)
                 || story.waits_for_timer(stuck, centre)
+                || story.is_told_by_failure(stuck, centre)
                 || is_left && story.is_handed_over(centre);
             (!is_spared).then_some(verdict)
         };
@@ -220,8 +222,11 @@ impl<'a> Explorer<'a> {
                 exploration.follow(explore::explore(&self.program, start, &limits));
                 // What other goroutines do hides what this one does to itself.
                 let tells = exploration.stuck.iter().any(told);
-                if !exploration.complete() && !tells && self.takes_locks(&exploration) {
-                    self.follow_alone(&mut exploration, start, limits, &judge::is_own_lock);
+                if !exploration.complete() && !tells {
+                    self.follow_channels(&mut exploration, start, limits);
+                    if self.takes_locks(&exploration) {
+                        self.follow_alone(&mut exploration, start, limits, &judge::is_own_lock);
+                    }
                 }
             }
             let makers = match limits == OPEN && exploration.asks_unknown {
@@ -242,6 +247,38 @@ impl<'a> Explorer<'a> {
             all.unwrap_or_else(|poisoned| poisoned.into_inner()).insert(start.func, quiet);
         }
         exploration
+    }
+
+    /// Adds what becomes of each channel that a function makes and gives to goroutines, with all for unknown that
+    /// is not given that one.
+    fn follow_channels(&self, exploration: &mut Exploration, start: Root, limits: Limits) {
+        let code = &self.program.func(start.func).code;
+        if !code.iter().any(|op| matches!(op, Op::Go { .. })) {
+            return;
+        }
+        let is_made = |op: &Op| match *op {
+            Op::Make(ty) => {
+                matches!(self.program.types.underlying(ty), program::types::Type::Chan(..))
+            }
+            _ => false,
+        };
+        let made = (0..).zip(code).filter(|(_, op)| is_made(op));
+        for (pc, _) in made.take(MAX_CHANNELS) {
+            let site = Site { func: start.func, pc };
+            let limits = Limits { calls: Calls::Of(site), ..limits };
+            let mut of_channel = explore::explore(&self.program, start, &limits);
+            of_channel.stuck.retain(|stuck| {
+                let mut at = stuck.goroutines.iter().flat_map(|goroutine| &goroutine.resources);
+                // Who was to give a lock back may have been left out.
+                let locked = |it: &explore::Goroutine| {
+                    matches!(it.waits_for, WaitsFor::Lock | WaitsFor::RLock)
+                };
+                at.any(|resource| resource.made == Some(site))
+                    && !stuck.goroutines.iter().any(locked)
+            });
+            of_channel.bounds = exploration.bounds;
+            exploration.follow(of_channel);
+        }
     }
 
     /// Adds what a method does to itself that is called for what a function has just made: there what its fields
@@ -363,6 +400,9 @@ const TEST: Limits =
 
 /// What a method does to itself once its object is made is found early.
 const MADE: Limits = Limits { states: 300, decisions: 120, steps: 100_000, ..Limits::DEFAULT };
+
+/// How many channels of a function are followed each by itself.
+const MAX_CHANNELS: usize = 4;
 
 struct Known {
     shares_loop_variables: bool,

@@ -89,11 +89,18 @@ pub enum Mode {
     Joined,
     /// In another goroutine, which may outlive the function.
     Spawned,
+    /// Whenever whoever called the function calls the literal that it returns.
+    ByResult,
     /// Whenever somebody calls a literal that has been stored or handed on.
     Later,
 }
 
 impl Mode {
+    /// Whether it is done whenever somebody calls a literal, if at all.
+    pub fn is_later(self) -> bool {
+        matches!(self, Mode::ByResult | Mode::Later)
+    }
+
     /// When something is done that has `inner`, seen from what runs it at `self`.
     pub fn around(self, inner: Mode) -> Mode {
         // What a callee defers or waits for is done when the call is over.

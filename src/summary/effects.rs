@@ -87,6 +87,11 @@ fn keep_first(effects: &mut Vec<Effect>) {
     effects.retain(|_| is_first.next() == Some(true));
 }
 
+/// Whether nothing of it is done unless the caller does something with the result.
+fn is_by_result(deed: &Deed) -> bool {
+    deed.mode == Mode::ByResult || matches!(deed.act, Act::Returned(_))
+}
+
 impl Extractor<'_, '_> {
     fn body(&mut self, body: BodyId) {
         for step in self.function.body(body).cfg.steps() {
@@ -146,7 +151,7 @@ impl Extractor<'_, '_> {
                 }
             }
             self.field(at, expr);
-            if Some(expr) != called {
+            if Some(expr) != called && !self.is_idle(step, expr) {
                 self.method_value(at, expr);
             }
         });
@@ -216,6 +221,25 @@ impl Extractor<'_, '_> {
             places.unknown = true;
             self.emit_with(at, &places, Act::Captured, Mode::Later, false);
         }
+    }
+
+    /// Whether a method value is an argument of a `go` or `defer` statement that only its result could call:
+    /// `defer capture(&err, f.Close)` for `defer capture(&err, f.Close)()`.
+    fn is_idle(&self, step: Step, expr: ExprId) -> bool {
+        let (Step::Go(stmt) | Step::Defer(stmt)) = step else { return false };
+        let file = self.function.file;
+        let Some(call) = super::BodyFlow::statement_call(file, stmt) else { return false };
+        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return false };
+        let Callee::Func(func) = *self.function.info.callee(call) else { return false };
+        let given = args.iter().position(|&arg| file.unparen(arg) == expr);
+        let is_single = !matches!(self.function.info.type_of(file.unparen(callee)),
+            Type::Func(signature) if signature.variadic);
+        let Some(given) = given.filter(|_| is_single) else { return false };
+        (self.around.known)(func).is_some_and(|summary| {
+            let mut deeds =
+                summary.deeds.iter().filter(|deed| deed.place.root == Root::Param(given as u32));
+            deeds.all(is_by_result)
+        })
     }
 
     /// A field that several sides may share is used.
@@ -375,34 +399,12 @@ impl Extractor<'_, '_> {
         let places = self.function.places(at, channel);
         for place in &places.list {
             if let Root::Call(call, 0) = place.root
-                && let Some(owner) = self.accessor(at, call)
+                && let Some(owner) = self.function.accessor(at, call)
             {
                 self.emit_all(at, &owner, act);
             }
         }
         self.emit_all(at, &places, act);
-    }
-
-    /// The receiver of a method call without arguments, with the call as a part of it.
-    fn accessor(&self, at: At, call: ExprId) -> Option<Places> {
-        let file = self.function.file;
-        let ExprKind::Call { callee, ref args, .. } = file.expr(call).kind else { return None };
-        let ExprKind::Selector { base, name } = file.expr(file.unparen(callee)).kind else {
-            return None;
-        };
-        let is_method = match self.function.info.resolve(file.unparen(callee)) {
-            Def::Method(..) | Def::InterfaceMethod(_) => true,
-            Def::External(name) => name.receiver.is_some(),
-            _ => false,
-        };
-        if !args.is_empty() || !is_method {
-            return None;
-        }
-        let mut places = self.function.places(at, base);
-        for place in &mut places.list {
-            place.path.extend(&[Symbol::new(&format!("{}()", name.name))]);
-        }
-        Some(places)
     }
 
     fn call(&mut self, at: At, call: ExprId, mode: Mode) {
@@ -446,9 +448,12 @@ impl Extractor<'_, '_> {
                     _ => None,
                 };
                 match summary {
-                    Some(summary) => {
-                        self.apply(at, &summary.deeds, &arguments, mode);
+                    // Nobody gets what a `go` or `defer` statement calls for.
+                    Some(summary) if !matches!(function.step(at), Step::Call(_)) => {
+                        let done = summary.deeds.iter().filter(|deed| !is_by_result(deed));
+                        self.apply(at, done, &arguments, mode);
                     }
+                    Some(summary) => self.apply(at, &summary.deeds, &arguments, mode),
                     None => self.unknown_call(at, known, &arguments, mode),
                 }
             }
@@ -473,7 +478,13 @@ impl Extractor<'_, '_> {
     }
 
     /// What the summary of a called function says about its parameters is done to the arguments.
-    fn apply(&mut self, at: At, deeds: &[Deed], arguments: &Arguments, mode: Mode) {
+    fn apply<'d>(
+        &mut self,
+        at: At,
+        deeds: impl IntoIterator<Item = &'d Deed>,
+        arguments: &Arguments,
+        mode: Mode,
+    ) {
         for deed in deeds {
             let places = match deed.place.root {
                 Root::Receiver => arguments.receiver.as_ref().map(Cow::Borrowed),
@@ -482,7 +493,11 @@ impl Extractor<'_, '_> {
                 _ => None,
             };
             let Some(places) = places else { continue };
-            let mode = mode.around(deed.mode);
+            let mode = match mode.around(deed.mode) {
+                // The result is in hands of which nothing is known.
+                Mode::ByResult => Mode::Later,
+                mode => mode,
+            };
             self.emit_parts(
                 at,
                 &places,
@@ -572,7 +587,11 @@ impl Extractor<'_, '_> {
             if act.escapes()
                 && let Some(literal) = self.literal_at(&place)
             {
-                self.run_literal(at, literal, None, Mode::Later, false);
+                let mode = match act {
+                    Act::Returned(_) => Mode::ByResult,
+                    _ => Mode::Later,
+                };
+                self.run_literal(at, literal, None, mode, false);
             }
             open.extend(self.collections(at, &place).map(|place| (place, false)));
             if matches!(act, Act::Touched(..) | Act::Captured | Act::Passed)
@@ -629,7 +648,7 @@ impl Extractor<'_, '_> {
         sure: bool,
     ) {
         let Some(body) = self.function.body_of_literal(literal) else { return };
-        if !self.escaping.insert(literal) && mode == Mode::Later {
+        if !self.escaping.insert(literal) && mode.is_later() {
             return;
         }
         let done = &self.done[body.0 as usize];

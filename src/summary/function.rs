@@ -8,8 +8,11 @@ use rustc_hash::FxHashMap;
 use crate::flow::{Cfg, Ends, Step, StepId};
 use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, LocalKind, Type};
 use crate::source::FileId;
+use crate::summary::place::{Place, Places, Root};
 use crate::summary::reaching::{self, Definition, Reaching, Source};
-use crate::syntax::{Body, DeclKind, ExprId, ExprKind, File, Ident, Node, StmtId, StmtKind};
+use crate::syntax::{
+    Body, DeclKind, ExprId, ExprKind, File, Ident, Node, StmtId, StmtKind, Symbol,
+};
 
 /// A declared function with its literals. Places in it (see [`Place`](super::Place)) are named the
 /// same in all of its bodies, so that what a literal does to a captured variable needs no
@@ -277,6 +280,41 @@ impl<'a> Function<'a> {
         let (context, name) = self.file.method_call(call)?;
         let is_done = name.name.as_str() == "Done" && self.info.type_of(context).is_context();
         is_done.then_some(context)
+    }
+
+    /// What hears of a call of this cancel function, which a call gives beside the context that it derives: the
+    /// part `Done()` of that context.
+    pub(super) fn done_by(&self, cancel: &Place) -> Option<Place> {
+        let Root::Call(call, 1..) = cancel.root else { return None };
+        let Type::Tuple(results) = self.info.type_of(call) else { return None };
+        if !cancel.path.is_empty() || !results.first()?.is_context() {
+            return None;
+        }
+        let mut done = Place::root(Root::Call(call, 0));
+        done.path.extend(&[Symbol::new("Done()")]);
+        Some(done)
+    }
+
+    /// The receiver of a method call without arguments, with the call as a part of it.
+    pub(super) fn accessor(&self, at: At, call: ExprId) -> Option<Places> {
+        let ExprKind::Call { callee, ref args, .. } = self.file.expr(call).kind else {
+            return None;
+        };
+        let callee = self.file.unparen(callee);
+        let ExprKind::Selector { base, name } = self.file.expr(callee).kind else { return None };
+        let is_method = match self.info.resolve(callee) {
+            Def::Method(..) | Def::InterfaceMethod(_) => true,
+            Def::External(name) => name.receiver.is_some(),
+            _ => false,
+        };
+        if !args.is_empty() || !is_method {
+            return None;
+        }
+        let mut places = self.places(at, base);
+        for place in &mut places.list {
+            place.path.extend(&[Symbol::new(&format!("{}()", name.name))]);
+        }
+        Some(places)
     }
 
     /// The local variable that an identifier stands for.

@@ -10,9 +10,12 @@ use crate::index::Type;
 use crate::summary::effect::{Act, Mode};
 use crate::summary::function::{At, BodyId};
 use crate::summary::place::{Place, Root};
-use crate::summary::spawns::Spawn;
+use crate::summary::spawns::{self, Spawn};
 use crate::summary::{Read, What};
 use crate::syntax::{ChanDir, ExprId, StmtId, StmtKind};
+
+/// How many calls lie at most between what a function was given and the channel that it waits for.
+const MAX_PARTS: u32 = 3;
 
 impl Read<'_> {
     /// The shortest way from a `go` statement to each exit, and to each step that is `wanted`, on
@@ -42,9 +45,9 @@ impl Read<'_> {
                 Act::Method(name) => name.as_str() == "Done",
                 _ => false,
             };
-            if is_signal && !signals.contains(&effect.place) {
-                signals.push(effect.place.clone());
-            }
+            let told = is_signal.then(|| effect.place.clone());
+            let told = told.or_else(|| spawns::cancelled(&self.function, effect));
+            signals.extend(told.filter(|told| !signals.contains(told)));
         }
         signals
     }
@@ -66,6 +69,21 @@ impl Read<'_> {
         })
     }
 
+    /// Whether a call without arguments gives a part of what the function was given: `ctx.Done()`, and
+    /// `r.Context().Done()`.
+    fn is_of_others(&self, at: At, call: ExprId, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let of = self.function.accessor(at, call).filter(|of| !of.unknown);
+        of.is_some_and(|of| {
+            !of.list.is_empty()
+                && of.list.iter().all(|place| match place.root {
+                    Root::Receiver | Root::Param(_) | Root::LiteralParam(..) => true,
+                    Root::Call(inner, 0) => self.is_of_others(at, inner, depth),
+                    _ => false,
+                })
+        })
+    }
+
     /// Whether receiving from a channel says nothing about the goroutine: it is a timer's, a
     /// context's, or a stop channel of somebody else.
     fn is_bell(&self, at: At, channel: ExprId, spawn: &Spawn, signals: &[Place]) -> bool {
@@ -82,7 +100,9 @@ impl Read<'_> {
         !places.unknown
             && !places.list.is_empty()
             && places.list.iter().all(|place| match place.root {
-                Root::Call(call, 0) if function.done_of(call).is_some() => !self.cancels(spawn),
+                Root::Call(call, 0) if function.done_of(call).is_some() => {
+                    !self.cancels(spawn) || self.is_of_others(at, call, MAX_PARTS)
+                }
                 Root::Receiver | Root::Param(_) | Root::LiteralParam(..) | Root::Global(_) => {
                     !signals.contains(place)
                 }
@@ -98,8 +118,11 @@ impl Read<'_> {
         clauses.iter().filter_map(|clause| clause.comm).any(|comm| {
             let channel = Step::Comm(comm).received_from(function.file);
             channel.is_some_and(|channel| {
-                let places = function.places(At { body, step }, channel);
-                places.list.iter().any(|place| signals.contains(place))
+                let at = At { body, step };
+                let asked = function.accessor(at, function.file.unparen(channel));
+                let places = function.places(at, channel);
+                let asked = asked.iter().flat_map(|asked| &asked.list);
+                places.list.iter().chain(asked).any(|place| signals.contains(place))
             })
         })
     }

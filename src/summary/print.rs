@@ -26,6 +26,7 @@ impl Summary {
                 Mode::Deferred => ", deferred",
                 Mode::Joined => ", in a goroutine that is waited for",
                 Mode::Spawned => ", in a goroutine",
+                Mode::ByResult => ", by the function that it returns",
                 Mode::Later => ", later",
             };
             let always = if deed.always { ", always" } else { "" };

@@ -16,7 +16,8 @@ pub struct Spawn {
     /// The call that the goroutine makes.
     pub call: ExprId,
     /// How the goroutine says on every path that it is done: channels that it closes or sends on,
-    /// wait groups whose `Done` it calls. Empty if it does not, or if nothing is known of it.
+    /// wait groups whose `Done` it calls, contexts that it cancels and that its function waits for. Empty if it
+    /// does not, or if nothing is known of it.
     pub signals: Vec<Place>,
     /// The shortest path to each exit on which the function does not wait for such a signal; none
     /// if it always waits.
@@ -40,6 +41,12 @@ pub(super) fn find(function: &Function<'_>, body: BodyId, effects: &mut [Effect]
         for effect in here.filter(|effect| effect.sure) {
             if is_signal(effect) && !signals.contains(&effect.place) {
                 signals.push(effect.place.clone());
+            }
+            if let Some(done) = cancelled(function, effect)
+                && all_joins.iter().any(|&join| effects[join].place == done)
+                && !signals.contains(&done)
+            {
+                signals.push(done);
             }
         }
         let joins: FxHashSet<StepId> = all_joins
@@ -68,6 +75,12 @@ pub(super) fn find(function: &Function<'_>, body: BodyId, effects: &mut [Effect]
         }
     }
     spawns
+}
+
+/// What is heard from where the goroutine started here cancels a context that its function derived.
+pub(super) fn cancelled(function: &Function<'_>, effect: &Effect) -> Option<Place> {
+    let calls = effect.mode >= Mode::Joined && effect.act == Act::Called;
+    function.done_by(&effect.place).filter(|_| calls)
 }
 
 /// Whether the goroutine started here tells that it is done.

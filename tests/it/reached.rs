@@ -260,3 +260,51 @@ fn a_part_that_a_method_found() {
     // One that nobody else has.
     tells_of_module(&source("\tif id != \"\" {\n\t\treturn &Job{id: id}\n\t}\n"), &[]);
 }
+
+/// A callback that is given to code out of sight, and a wait that time ends.
+const CALLED_BACK: &str = r#"package m
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.com/far/server"
+)
+
+type asker struct{ far *server.Server }
+
+func (a *asker) Names(ctx context.Context) ([]string, error) {
+	var err error
+	ch := make(chan []string)
+	answered := func(names []string) {
+		ch <- names
+	}
+	err = a.far.Send(ctx, answered)
+	if err != nil {
+		return nil, err
+	}
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
+	select {
+	case names := <-ch:
+		return names, nil
+	case <-late.C:
+		return nil, errors.New("too late")
+	}
+}
+"#;
+
+#[test]
+fn a_callback_that_code_out_of_sight_may_call_late() {
+    check(CALLED_BACK, &["m.go:17 send-without-receiver medium"]);
+    check(&CALLED_BACK.replace("make(chan []string)", "make(chan []string, 1)"), &[]);
+    // What is given back may take the callback back.
+    let order = CALLED_BACK
+        .replace(
+            "\terr = a.far.Send(ctx, answered)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n",
+            "\torder := a.far.Send(ctx, answered)\n\tdefer order.Drop()\n",
+        )
+        .replace("\tvar err error\n", "");
+    check(&order, &[]);
+}

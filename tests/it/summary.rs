@@ -212,9 +212,9 @@ func same(r *R) *R {
     return s
 }
 func cleanup(r *R) func() {
-    //= r: Stop(), later
-    //= r: captured, later
-    //= r.c: closed, later
+    //= r: Stop(), by the function that it returns
+    //= r: captured, by the function that it returns
+    //= r.c: closed, by the function that it returns
     //= result 0: a literal
     return func() { r.Stop() }
 }

@@ -85,3 +85,35 @@ fn a_part_that_is_ended_beside_what_is_closed_once() {
     check(&source("close(p.stop)"), &["m.go:11 close-misuse medium"]);
     check(&source("p.once.Do(func() { close(p.stop) })"), &[]);
 }
+
+#[test]
+fn a_close_that_a_goroutine_of_the_object_comes_to_as_well() {
+    let source = |fields: &str, locks: &str, waits: &str, gives: &str| {
+        format!(
+            "package m\n\n{fields}\n\nfunc New(source <-chan int) {gives} {{\n\
+             \tw := &W{{source: source, result: make(chan int), done: make(chan struct{{}})}}\n\tgo w.run()\n\
+             \treturn w\n}}\n\nfunc (w *W) Results() <-chan int {{ return w.result }}\n\n\
+             func (w *W) Stop() {{\n{locks}\tselect {{\n\tcase <-w.done:\n\tdefault:\n\t\tclose(w.done)\n\t}}\n}}\n\n\
+             func (w *W) run() {{\n\tdefer close(w.result)\n\tdefer w.Stop()\n\tfor {{\n{waits}\t}}\n}}\n"
+        )
+    };
+    let fields = |lock: &str| {
+        format!(
+            "{lock}type W struct {{\n\tsource <-chan int\n\tresult chan int\n\tdone   chan struct{{}}\n{}}}",
+            if lock.is_empty() { "" } else { "\tmu     sync.Mutex\n" }
+        )
+    };
+    let own = fields("");
+    let ends = "\t\tv, ok := <-w.source\n\t\tif !ok {\n\t\t\treturn\n\t\t}\n\t\tselect {\n\
+                \t\tcase w.result <- v:\n\t\tcase <-w.done:\n\t\t\treturn\n\t\t}\n";
+    check(&source(&own, "", ends, "*W"), &["m.go:21 close-misuse medium"]);
+    let locks = "\tw.mu.Lock()\n\tdefer w.mu.Unlock()\n";
+    check(&source(&fields("import \"sync\"\n\n"), locks, ends, "*W"), &[]);
+    // It has seen that it is closed.
+    let told = "\t\tselect {\n\t\tcase v := <-w.source:\n\t\t\tw.result <- v\n\t\tcase <-w.done:\n\
+                \t\t\treturn\n\t\t}\n";
+    let told = source(&own, "", told, "*W");
+    assert!(
+        crate::cli::told(&[("m.go", &told)], &[]).iter().all(|it| !it.contains("close-misuse"))
+    );
+}

@@ -191,3 +191,84 @@ fn a_lock_that_is_unlocked_by_the_wrong_method() {
     );
     check(&around, &[]);
 }
+
+const TRIED: &str = r#"package m
+
+import "sync"
+
+type store struct {
+	mu  sync.Mutex
+	all map[string]int
+}
+
+func (s *store) check() error { return nil }
+
+func (s *store) try(key string) error {
+	if !s.mu.TryLock() {
+		return nil
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
+	s.all[key]++
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *store) set(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[key] = 0
+}
+"#;
+
+#[test]
+fn a_lock_that_was_tried() {
+    check(TRIED, &["m.go:13 unlock-missing high"]);
+    let given = TRIED.replace("\t\treturn err\n", "\t\ts.mu.Unlock()\n\t\treturn err\n");
+    check(&given, &[]);
+    // Nobody waits for a lock that is only ever tried.
+    let flag =
+        TRIED.replace("\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\ts.all[key] = 0\n", "\ts.try(key)\n");
+    check(&flag, &[]);
+    // Where it is not taken there is nothing to give back.
+    let either = TRIED
+        .replace(
+            "\tif !s.mu.TryLock() {\n\t\treturn nil\n\t}\n",
+            "\tif !s.mu.TryLock() {\n\t\ts.mu.Lock()\n\t}\n",
+        )
+        .replace("\t\treturn err\n", "\t\ts.mu.Unlock()\n\t\treturn err\n");
+    check(&either, &[]);
+}
+
+/// A lock for readers or for one who writes, and how it is given back.
+fn either(take: &str, give: &str) -> String {
+    format!(
+        "package m\n\nimport \"sync\"\n\ntype table struct {{\n\tmu   sync.RWMutex\n\tfile func() error\n\
+         \twide bool\n}}\n\nfunc (t *table) begin(reads bool) error {{\n{take}\tif err := t.file(); err != nil {{\n\
+         {give}\t\treturn err\n\t}}\n\treturn nil\n}}\n\nfunc (t *table) end(reads bool) {{\n\tif reads {{\n\
+         \t\tt.mu.RUnlock()\n\t}} else {{\n\t\tt.mu.Unlock()\n\t}}\n}}\n"
+    )
+}
+
+#[test]
+fn an_unlock_of_the_other_kind_on_one_way() {
+    let take = |asks: &str| {
+        format!("\tif {asks} {{\n\t\tt.mu.RLock()\n\t}} else {{\n\t\tt.mu.Lock()\n\t}}\n")
+    };
+    let give = |asks: &str| {
+        format!(
+            "\t\tif {asks} {{\n\t\t\tt.mu.RUnlock()\n\t\t}} else {{\n\t\t\tt.mu.Unlock()\n\t\t}}\n"
+        )
+    };
+    let told = "m.go:18 unlock-missing high";
+    check(&either(&take("reads"), "\t\tt.mu.Unlock()\n"), &[told]);
+    check(&either(&take("reads"), &give("reads")), &[]);
+    check(&either(&take("t.wide"), &give("t.wide")), &[]);
+    check(&either(&take("t.lone()"), &give("t.lone()")), &[]);
+    // What is set where it is locked may tell how.
+    let noted = "\twide := false\n\tif reads {\n\t\tt.mu.RLock()\n\t} else {\n\t\tt.mu.Lock()\n\t\twide = true\n\t}\n";
+    let as_noted =
+        "\t\tif wide {\n\t\t\tt.mu.Unlock()\n\t\t} else {\n\t\t\tt.mu.RUnlock()\n\t\t}\n";
+    check(&either(noted, as_noted), &[]);
+}

@@ -2,7 +2,7 @@
 //!
 //! Nothing is stuck in the first ones, and each was once told of; twins that are follow.
 
-use crate::cli::{tells_nothing, tells_of_module};
+use crate::cli::{tells_nothing, tells_of_file as check, tells_of_module};
 
 /// Sixteen workers, each of which says when it has sent its last result, and who collects until this holds.
 const WORKERS: &str = r#"package m
@@ -308,4 +308,85 @@ func Main(ask func(string) (string, error)) []string {
 "#,
         &["m.go:10 receive-without-sender medium"],
     );
+}
+
+const HEARD: &str = r#"package m
+
+import (
+	"context"
+	"sync"
+)
+
+type pool struct {
+	wg   sync.WaitGroup
+	out  chan int
+	ends chan struct{}
+}
+
+func newPool() *pool { return &pool{out: make(chan int, 4), ends: make(chan struct{})} }
+
+func turn(flow <-chan int, ends chan<- struct{}) {
+	for range flow {
+		ends <- struct{}{}
+	}
+}
+
+func (p *pool) start(flow <-chan int) {
+	ends := p.ends
+	p.wg.Add(1)
+	go func() {
+		turn(flow, ends)
+		p.wg.Done()
+	}()
+}
+
+func (p *pool) run(ctx context.Context, most int) {
+	flow := make(chan int)
+	ends, out := p.ends, p.out
+	defer func() {
+		close(flow)
+		over := make(chan struct{})
+		go func() {
+			p.wg.Wait()
+			close(over)
+		}()
+		for {
+			select {
+			case <-out:
+			case <-ends:
+			case <-over:
+			}
+			select {
+			case <-over:
+				close(out)
+				return
+			default:
+			}
+		}
+	}()
+	p.start(flow)
+	n := 0
+	for {
+		select {
+		case flow <- n:
+		case <-out:
+		case <-ends:
+			if n++; n == most {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func Sum(ctx context.Context) { newPool().run(ctx, 10) }
+"#;
+
+#[test]
+fn who_leaves_hears_in_a_second_select_that_all_are_done() {
+    check(HEARD, &[]);
+    let deaf =
+        HEARD.replacen("\t\t\tcase <-ends:\n\t\t\tcase <-over:\n", "\t\t\tcase <-over:\n", 1);
+    check(&deaf, &["m.go:18 send-without-receiver medium"]);
 }

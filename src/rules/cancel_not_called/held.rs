@@ -91,7 +91,7 @@ fn goroutine(read: &Read<'_>) -> Option<Ending> {
     let returns_literal = read.summary.results.first()?.contains(&Origin::Literal);
     let ended = effects.iter().filter(|effect| {
         let ends = matches!(effect.act, Act::Closed | Act::SentTo(_));
-        ends && effect.mode == Mode::Later && matches!(effect.place.root, Root::Made(_))
+        ends && effect.mode.is_later() && matches!(effect.place.root, Root::Made(_))
     });
     let mut places = ended.map(|effect| &effect.place);
     let waits = places.find_map(|place| {

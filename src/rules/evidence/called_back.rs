@@ -90,7 +90,18 @@ fn may_be_called_off(scene: &Scene<'_>, given: ExprId, ends: ExprId) -> bool {
         Some(Node::Stmt(stmt)) => !matches!(scene.file.stmt(stmt).kind, StmtKind::Expr(_)),
         _ => true,
     };
-    is_given || gives && !scene.info.type_of(given).is_error()
+    is_given || gives && !gives_error(scene, given)
+}
+
+/// Whether all that a call gives is an error: its type says so, or what it is assigned to.
+fn gives_error(scene: &Scene<'_>, given: ExprId) -> bool {
+    let assignment = scene.parent(Node::Expr(given)).and_then(|around| scene.assignment(around));
+    let target = match assignment.as_ref().map(|(targets, _)| &targets[..]) {
+        Some(&[Some(target)]) => Some(scene.info.local(target)),
+        _ => None,
+    };
+    scene.info.type_of(given).is_error()
+        || target.is_some_and(|target| target.ty.is_error() || target.name.as_str() == "err")
 }
 
 /// Whether an expression is a parameter that always is what the caller gave.

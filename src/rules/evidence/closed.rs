@@ -1,15 +1,17 @@
 //! A channel that is closed by somebody while others may still send on it: the send panics.
 //!
-//! Evidence, one of ten: the channel is registered with `signal.Notify`, and not taken back
+//! Evidence, one of eleven: the channel is registered with `signal.Notify`, and not taken back
 //! before the close; it was made for one answer and handed away, and its maker closes it although
 //! it may leave before the answer comes; a goroutine of its own, for which the closer does not
 //! wait, sends on it and holds no lock that the closer takes; a callback that a constructor gives
 //! away sends on it, and the closer does not take that back; it stays among those that others send on
 //! (`element`); a goroutine closes it at its end, as others do, or untold (`ended`); somebody asks
 //! whether it is closed, and sends when it is (`checked`); two ask whether they are to close it, and both do
-//! (`asked`); or who may come twice closes it unasked (`half_guarded`).
+//! (`asked`), one of them the object's own goroutine (`beside_owner`); or who may come twice closes it unasked
+//! (`half_guarded`).
 
 mod asked;
+mod beside_owner;
 mod checked;
 mod element;
 mod ended;
@@ -40,6 +42,7 @@ pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
                 .or_else(|| ended::by_one(groups, group, close))
                 .or_else(|| checked::unheeded(groups, group, close))
                 .or_else(|| asked::too_early(groups, close))
+                .or_else(|| beside_owner::at_once(groups, group, close))
                 .or_else(|| half_guarded::again(groups, close));
             findings.extend(found);
         }

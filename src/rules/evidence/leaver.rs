@@ -27,7 +27,7 @@ use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::closed::may_recover;
 use crate::rules::evidence::gathered;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::left_locked::reaches_without;
+use crate::rules::evidence::left_locked::ways::reaches_without;
 use crate::rules::evidence::prefetched;
 use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence_at, confidence_of_made, first_line};

@@ -10,6 +10,7 @@
 mod handed;
 mod literals;
 mod mistaken;
+pub(super) mod ways;
 mod words;
 
 use std::cell::OnceCell;
@@ -25,6 +26,7 @@ use crate::rules::evidence::left_locked::handed::{
     caller_gives_back, handed, handed_objects, is_handed_over, is_of_own_find, sent_along,
 };
 use crate::rules::evidence::left_locked::literals::{Giver, may_give_another};
+use crate::rules::evidence::left_locked::ways::{Covered, leading_to, reaches_without};
 use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks, is_prose};
 use crate::rules::evidence::locks::{
     Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
@@ -34,7 +36,9 @@ use crate::rules::evidence::{confidence_of_own, first_line};
 use crate::rules::scene::{Scene, outside_tests};
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Deed, Effect, Mode, Place, Read};
-use crate::syntax::{BranchKind, DeclKind, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
+use crate::syntax::{
+    BinaryOp, BranchKind, DeclKind, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol, UnaryOp,
+};
 
 /// A call of a method of a lock.
 #[derive(Clone)]
@@ -49,6 +53,8 @@ struct Operation {
     through: Option<Symbol>,
     /// Whether it is done when the function is left.
     deferred: bool,
+    /// Whether it may fail, and a condition asks whether it did: `TryLock`.
+    tried: bool,
 }
 
 /// Reports the locks that the function keeps on a path.
@@ -61,7 +67,8 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     if !operations.iter().any(|it| matches!(it.name, "Lock" | "RLock") && !it.deferred) {
         return;
     }
-    let mistaken = mistaken::check(scene, &operations);
+    let mut mistaken = mistaken::check(scene, &operations);
+    mistaken::on_a_way(scene, &read, &operations, &mut mistaken);
     let is_mistaken = |text: &str| mistaken.iter().any(|(told, _)| told == text);
     let is_told = comment_speaks_of_locks(scene);
     let handed = handed(scene);
@@ -121,7 +128,9 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
         let Some((base, name)) = scene.method_call(call) else { continue };
         let called = name.name;
         let names = ["Lock", "RLock", "Unlock", "RUnlock"];
-        let known = names.into_iter().find(|&known| known == called.as_str());
+        let tried = called.as_str().strip_prefix("Try");
+        let asked = tried.unwrap_or(called.as_str());
+        let known = names.into_iter().find(|&known| known == asked);
         let through = if known.is_none() { stands_for(scene, called) } else { None };
         let Some(name) = known.or(through) else { continue };
         let through = through.map(|_| called);
@@ -132,14 +141,30 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
         let (true, Some(at)) = (scene.args(call).is_empty(), read.function.at_call(call)) else {
             continue;
         };
-        if gives {
+        let tried = tried.is_some();
+        if gives != tried || tried && !is_asked(scene, call) {
             continue;
         }
         let deferred = scene.is_deferred(call);
         let text = scene.text(base);
-        found.push(Operation { at, call, base, text, name, through, deferred });
+        found.push(Operation { at, call, base, text, name, through, deferred, tried });
     }
     found
+}
+
+/// Whether what a call gives decides which way an `if` goes, and nothing else.
+fn is_asked(scene: &Scene<'_>, call: ExprId) -> bool {
+    let outer = scene.around(Node::Expr(call)).find(|&around| match around {
+        Node::Expr(expr) => !matches!(
+            scene.file.expr(expr).kind,
+            ExprKind::Paren(_)
+                | ExprKind::Unary { op: UnaryOp::Not, .. }
+                | ExprKind::Binary { op: BinaryOp::LogicalAnd | BinaryOp::LogicalOr, .. }
+        ),
+        _ => true,
+    });
+    matches!(outer, Some(Node::Stmt(stmt))
+        if matches!(scene.file.stmt(stmt).kind, StmtKind::If { .. }))
 }
 
 fn check_lock<'a>(
@@ -155,6 +180,10 @@ fn check_lock<'a>(
     let cfg = &function.body(lock.at.body).cfg;
     let of_element = element_variable(scene, lock.base);
     let variable = root_variable(scene, lock.base).or(of_element.map(Some))?;
+    // A lock that is only ever tried keeps nobody waiting.
+    if lock.tried && !has_writer(scene, lock) {
+        return None;
+    }
     // The next turn of a loop may lock the next element.
     let in_turn = of_element.is_some() && !scene.loops_around(Node::Expr(lock.call)).is_empty();
     let release = if is_shared(scene, lock) { "RUnlock" } else { "Unlock" };
@@ -219,7 +248,7 @@ fn check_lock<'a>(
         variable,
         conditions,
         leads,
-        next_turn: next_turn(scene, cfg, lock, &releases, variable),
+        wanted: next_turn(scene, cfg, lock, &releases, variable),
         settles: FxHashMap::default(),
         asks_lock: FxHashMap::default(),
         edges,
@@ -292,12 +321,14 @@ fn gives_nothing(scene: &Scene<'_>, literal: Option<ExprId>) -> bool {
 /// Whether somebody waits for a lock that is not given back: one of readers only who takes it to write, and the
 /// package has to have a function that does.
 fn is_waited_for(scene: &Scene<'_>, lock: &Operation) -> bool {
-    let has_writer = || {
-        let locks = Locking::locks(&scene.cx.package);
-        let runners = Runners::new(&scene.cx.package);
-        object(scene, lock.base).is_some_and(|object| locks.has_writer(&runners, object))
-    };
-    lock.name == "Lock" || has_writer()
+    lock.name == "Lock" || has_writer(scene, lock)
+}
+
+/// Whether a function of the package waits for a lock until nobody has it.
+fn has_writer(scene: &Scene<'_>, lock: &Operation) -> bool {
+    let locks = Locking::locks(&scene.cx.package);
+    let runners = Runners::new(&scene.cx.package);
+    object(scene, lock.base).is_some_and(|object| locks.has_writer(&runners, object))
 }
 
 /// The `break` or `goto` by which a path leaves, where that is what it last decided to do: all that one way of an
@@ -477,72 +508,6 @@ fn next_turn(
     (gives_back && only_used).then(|| cfg.step_of_stmt(range)).flatten()
 }
 
-/// Looks for a way to the lock on which a deferred call comes first that unlocks it.
-struct Covered<'c> {
-    deferred: &'c FxHashSet<StepId>,
-    lock: StepId,
-}
-
-impl Walk for Covered<'_> {
-    type State = bool;
-
-    fn step(&mut self, covered: &bool, step: StepId) -> Passing<bool> {
-        match step == self.lock && *covered {
-            true => Passing::Found,
-            false => Passing::On(*covered || self.deferred.contains(&step)),
-        }
-    }
-
-    fn passes_missing(&self) -> bool {
-        true
-    }
-
-    fn exit(&mut self, _: &bool, _: Exit) -> bool {
-        false
-    }
-}
-
-/// Whether one of some steps can be reached from the beginning past none of some others.
-pub(super) fn reaches_without(
-    cfg: &Cfg,
-    to: &dyn Fn(StepId) -> bool,
-    avoid: &dyn Fn(StepId) -> bool,
-) -> bool {
-    struct Reach<'r> {
-        to: &'r dyn Fn(StepId) -> bool,
-        avoid: &'r dyn Fn(StepId) -> bool,
-    }
-    impl Walk for Reach<'_> {
-        type State = ();
-        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-            match step {
-                step if (self.to)(step) => Passing::Found,
-                step if (self.avoid)(step) => Passing::Drop,
-                _ => Passing::On(()),
-            }
-        }
-        fn exit(&mut self, (): &(), _: Exit) -> bool {
-            false
-        }
-    }
-    cfg.finds(Start::Entry, (), &mut Reach { to, avoid })
-}
-
-/// The blocks that a path to a step may still begin in.
-fn leading_to(cfg: &Cfg, step: StepId) -> FxHashSet<BlockId> {
-    let mut leads = FxHashSet::from_iter([cfg.block_of(step)]);
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in cfg.blocks().rev() {
-            if cfg.edges_of(block).iter().any(|edge| leads.contains(&edge.to)) {
-                changed |= leads.insert(block);
-            }
-        }
-    }
-    leads
-}
-
 /// Follows the lock along all paths.
 struct Held<'h, 'a> {
     scene: &'h Scene<'a>,
@@ -557,8 +522,9 @@ struct Held<'h, 'a> {
     conditions: &'h Conditions,
     /// The blocks from which the lock can be come to: no other matters while it is not held.
     leads: FxHashSet<BlockId>,
-    /// Where a loop takes the next thing to lock, and has this one in no other hands.
-    next_turn: Option<StepId>,
+    /// What is found where the lock is held: where a loop takes the next thing to lock, and has this one in no other
+    /// hands; an unlock of the other kind.
+    wanted: Option<StepId>,
     /// What was asked of steps and conditions before.
     settles: FxHashMap<StepId, bool>,
     asks_lock: FxHashMap<ExprId, bool>,
@@ -666,10 +632,10 @@ impl Walk for Held<'_, '_> {
     fn step(&mut self, (held, decided): &Self::State, step: StepId) -> Passing<Self::State> {
         let mut decided = decided.clone();
         self.conditions.step(&mut decided, step);
-        if step == self.lock.at.step {
+        if step == self.lock.at.step && !self.lock.tried {
             return if *held { Passing::Found } else { Passing::On((true, decided)) };
         }
-        if *held && Some(step) == self.next_turn {
+        if *held && Some(step) == self.wanted {
             return Passing::Found;
         }
         let settles = *held && {
@@ -682,7 +648,10 @@ impl Walk for Held<'_, '_> {
     }
 
     fn edge(&mut self, state: &Self::State, edge: &Edge) -> Option<Self::State> {
-        if !state.0 && !self.leads.contains(&edge.to) {
+        let asked = condition(edge.kind).filter(|_| self.lock.tried);
+        let is_try = asked == Some(self.lock.call);
+        let takes = is_try && edge.kind.condition().is_some_and(|(_, holds)| holds);
+        if !state.0 && !takes && !self.leads.contains(&edge.to) {
             return None;
         }
         *self.edges = self.edges.checked_sub(1 + state.1.len())?;
@@ -692,10 +661,11 @@ impl Walk for Held<'_, '_> {
             let asks = || is_of_locks(&scene.text(condition));
             *self.asks_lock.entry(condition).or_insert_with(asks)
         };
-        if condition(edge.kind).is_some_and(&mut asks_lock) {
+        if !is_try && condition(edge.kind).is_some_and(&mut asks_lock) {
             return None;
         }
         let mut next = state.clone();
+        next.0 |= takes;
         self.conditions.edge(&mut next.1, edge).then_some(next)
     }
 

@@ -272,7 +272,7 @@ fn settled(
                 }
                 let is_above = !effect.place.is_within(&name.place);
                 if is_above
-                    && effect.mode == Mode::Later
+                    && effect.mode.is_later()
                     && holders::leave_alone(read, held.at.body, &name.place)
                 {
                     continue;

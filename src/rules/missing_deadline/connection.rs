@@ -245,7 +245,7 @@ fn shown<'r>(
     inside.flat_map(move |inner| {
         let effects = read.effects(inner).effects.iter();
         let is_shown = move |effect: &&Effect| {
-            let elsewhere = matches!(effect.mode, Mode::Joined | Mode::Spawned | Mode::Later);
+            let elsewhere = effect.mode >= Mode::Joined;
             effect.place.is_within(connection) && (shows(effect.act) || elsewhere)
         };
         effects.filter(is_shown).map(|effect| effect.at)

@@ -1,5 +1,6 @@
 //! From a stuck state to a finding: what happens to whom, in the user's names, in order of time.
 
+mod served;
 mod timing;
 
 use memchr::memmem;
@@ -501,35 +502,6 @@ impl Story<'_> {
             Op::Select(table) => Some(&func.selects[table as usize].cases),
             _ => None,
         }
-    }
-
-    /// Whether who ranges over a channel gives it away in a `defer`, to be closed when the loop is
-    /// over, which can be left: by what the loop asks, and as many values come as are asked for.
-    pub fn closes_itself(&self, centre: &Goroutine) -> bool {
-        if centre.waits_for != WaitsFor::Range || !self.may_be_left(centre.at) {
-            return false;
-        }
-        let channel = self.operand(centre.at);
-        let func = centre.at.func;
-        self.program.func(func).code.iter().enumerate().any(|(pc, op)| {
-            let text = match op {
-                Op::Defer { .. } => self.text(Site { func, pc: pc as u32 }),
-                _ => return false,
-            };
-            text.split_once('(').is_some_and(|(_, args)| args.trim_end_matches(')') == channel)
-        })
-    }
-
-    /// Whether something in the body of a `range` leaves the loop.
-    fn may_be_left(&self, site: Site) -> bool {
-        let func = self.program.func(site.func);
-        let next = site.pc as usize;
-        let Some(&Op::RangeNext { exit, .. }) = func.code.get(next) else { return true };
-        func.code[next + 1..exit as usize].iter().any(|op| match *op {
-            Op::Return(_) => true,
-            Op::Jump(target) | Op::Branch { target, .. } => target >= exit,
-            _ => false,
-        })
     }
 
     /// Whether the same call was asked at two places, and answered differently: it may be a flag

@@ -121,15 +121,16 @@ fn guard_in<'g>(groups: &'g Groups<'_>, number: usize, other: Field) -> Option<G
             return None;
         }
         let node = in_select(scene, group, close)
+            .filter(|_| !group.open)
             .or_else(|| in_once(scene, close))
             .or_else(|| behind_flag(scene, close))?;
         Some(Guard { close, node })
     })
 }
 
-/// The `select` in whose `default` a channel is closed that is received from beside, if nobody outside may close it.
-fn in_select(scene: &Scene<'_>, group: &Group, close: &Op) -> Option<Node> {
-    if group.open || close.literal.is_some() {
+/// The `select` in whose `default` a channel is closed that is received from beside.
+pub(super) fn in_select(scene: &Scene<'_>, group: &Group, close: &Op) -> Option<Node> {
+    if close.literal.is_some() {
         return None;
     }
     let select = scene.around(close.node).find_map(|around| match around {

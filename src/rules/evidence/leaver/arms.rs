@@ -80,7 +80,13 @@ fn best_arm(
         .filter_map(|other| scene.step_of(cfg, other.node))
         .collect();
     let turn = Turn::of(scene, &read.function, op, select);
-    let mut out = Out::past(scene, cfg, &again, turn);
+    // Who hears that nothing more is sent misses nothing, wherever it hears that.
+    let is_told = |step: &StepId| {
+        let channel = cfg.step(*step).received_from(scene.file);
+        channel.is_some_and(|it| is_last_word(groups, group, op, scene.file.unparen(it)))
+    };
+    let told: Vec<StepId> = cfg.steps().filter(is_told).collect();
+    let mut out = Out::past(scene, cfg, &again, &told, turn);
     let entered = cfg.step_of_stmt(select).map(|step| cfg.edges_of(cfg.block_of(step)));
     let begins = entered.into_iter().flatten().filter_map(|edge| match edge.kind {
         EdgeKind::Arm(of, index) if of == select => Some((index, edge.to)),
@@ -101,9 +107,6 @@ fn best_arm(
             continue;
         }
         let channel = scene.file.unparen(channel);
-        if is_last_word(groups, group, op, channel) {
-            continue;
-        }
         let announced = || {
             let closes = closes.get_or_init(|| closes_in_body(scene, op));
             closes.iter().any(|&close| clause.span.contains(close))
@@ -120,10 +123,12 @@ fn best_arm(
     found
 }
 
-/// Looks for a way out of the body past some steps: neither to one of them, nor to a `select` where one
-/// of them waits too. The loop around goes on as long as nothing has changed what it asks.
+/// Looks for a way out of the body past some steps: neither to one of them, nor to a `select` where one of those that
+/// receive again waits too. The loop around goes on as long as nothing has changed what it asks.
 struct Out<'o> {
     again: &'o [StepId],
+    /// Where it hears that nothing more is sent.
+    told: &'o [StepId],
     selects: FxHashSet<StmtId>,
     turn: Option<Turn>,
 }
@@ -171,7 +176,13 @@ impl Turn {
 }
 
 impl<'o> Out<'o> {
-    fn past(scene: &Scene<'_>, cfg: &Cfg, again: &'o [StepId], turn: Option<Turn>) -> Out<'o> {
+    fn past(
+        scene: &Scene<'_>,
+        cfg: &Cfg,
+        again: &'o [StepId],
+        told: &'o [StepId],
+        turn: Option<Turn>,
+    ) -> Out<'o> {
         let comms = again.iter().filter_map(|&step| match cfg.step(step) {
             Step::Comm(comm) => Some(comm),
             _ => None,
@@ -182,7 +193,7 @@ impl<'o> Out<'o> {
             }
             _ => None,
         });
-        Out { again, selects: selects.collect(), turn }
+        Out { again, told, selects: selects.collect(), turn }
     }
 }
 
@@ -192,7 +203,7 @@ impl Walk for Out<'_> {
 
     fn step(&mut self, may_end: &bool, step: StepId) -> Passing<bool> {
         let changes = || self.turn.as_ref().is_some_and(|turn| turn.changes.contains(&step));
-        match self.again.contains(&step) {
+        match self.again.contains(&step) || self.told.contains(&step) {
             true => Passing::Drop,
             false => Passing::On(*may_end || changes()),
         }

@@ -2,13 +2,19 @@
 //!
 //! Evidence: a function locks and defers to lock again, and unlocks nothing of that name; or it takes a lock only to read
 //! and gives it back only as who writes does, or the other way round; that is a lock of `sync`: what others make of
-//! these names is not known.
+//! these names is not known. Or a way leads from where it is taken in the one mode to where it is given back in the
+//! other, past nothing else that is done to it, and nothing that the way rests on is set by the function.
 
-use super::Operation;
+use rustc_hash::FxHashMap;
+
+use super::{Body, EDGES, Held, Operation, leading_to, root_variable};
 use crate::diagnostic::{Finding, Label, Role};
+use crate::flow::{EdgeKind, Path, PathEnd, Start};
+use crate::rules::conditions::condition;
 use crate::rules::evidence::confidence_of_own;
 use crate::rules::scene::Scene;
-use crate::syntax::Node;
+use crate::summary::{BodyId, Read};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// What is told of the operations of a function, with the texts of the locks that it is told of.
 pub(super) fn check(scene: &Scene<'_>, operations: &[Operation]) -> Vec<(String, Finding)> {
@@ -43,6 +49,119 @@ pub(super) fn check(scene: &Scene<'_>, operations: &[Operation]) -> Vec<(String,
         found.extend(finding.map(|finding| (wrong.text.clone(), finding)));
     }
     found
+}
+
+/// The unlocks that come on some way after the lock was taken in the other mode, for locks of which nothing else is
+/// told.
+pub(super) fn on_a_way<'a>(
+    scene: &Scene<'a>,
+    read: &Read<'a>,
+    operations: &[Operation],
+    found: &mut Vec<(String, Finding)>,
+) {
+    let mut bodies: FxHashMap<BodyId, Body> = FxHashMap::default();
+    let mut edges = EDGES;
+    for wrong in operations {
+        let taken = match wrong.name {
+            "Unlock" => "RLock",
+            "RUnlock" => "Lock",
+            _ => continue,
+        };
+        let same = || operations.iter().filter(|it| it.text == wrong.text);
+        let is_known = || same().all(|it| it.through.is_none() && is_of_sync(scene, it));
+        let mut locks = same().filter(|it| {
+            it.name == taken && !it.deferred && it.at.body == wrong.at.body && it.at < wrong.at
+        });
+        if wrong.deferred || found.iter().any(|(text, _)| *text == wrong.text) || !is_known() {
+            continue;
+        }
+        let body = bodies
+            .entry(wrong.at.body)
+            .or_insert_with(|| Body::of(read, operations, wrong.at.body));
+        let first =
+            locks.find(|lock| leads_to(scene, read, operations, lock, wrong, body, &mut edges));
+        found.extend(first.map(|first| (wrong.text.clone(), other_mode(scene, first, wrong))));
+    }
+}
+
+/// Whether a way leads from a lock to an unlock past nothing else that is done to it.
+fn leads_to<'a>(
+    scene: &Scene<'a>,
+    read: &Read<'a>,
+    operations: &[Operation],
+    lock: &Operation,
+    wrong: &Operation,
+    body: &Body,
+    edges: &mut usize,
+) -> bool {
+    let Some(variable) = root_variable(scene, lock.base) else { return false };
+    let cfg = &read.function.body(lock.at.body).cfg;
+    let others = operations
+        .iter()
+        .filter(|it| it.text == lock.text && it.at.body == lock.at.body)
+        .filter(|it| it.at != lock.at && it.at != wrong.at);
+    let mut walk = Held {
+        scene,
+        read,
+        lock,
+        unlocks: others.map(|it| it.at.step).collect(),
+        others: Default::default(),
+        variable,
+        conditions: &body.conditions,
+        leads: leading_to(cfg, lock.at.step),
+        wanted: Some(wrong.at.step),
+        settles: FxHashMap::default(),
+        asks_lock: FxHashMap::default(),
+        edges,
+    };
+    let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
+    let to_wrong = |path: &&Path<_>| path.end == PathEnd::Step(wrong.at.step);
+    paths.iter().find(to_wrong).is_some_and(|path| is_open(scene, path))
+}
+
+/// Whether what a way rests on tells nothing of how the lock was taken: no two of its decisions ask for the same
+/// thing, errors left out, and the function sets none of what they ask for.
+fn is_open<S>(scene: &Scene<'_>, path: &Path<S>) -> bool {
+    let switches =
+        path.decisions().filter(|kind| matches!(kind, EdgeKind::Case(..) | EdgeKind::NoCase(_)));
+    let mut asked: Vec<(ExprId, String)> = Vec::new();
+    for condition in path.decisions().filter_map(condition) {
+        for name in names_in(scene, condition) {
+            if asked.iter().any(|(other, known)| *other != condition && *known == name) {
+                return false;
+            }
+            asked.push((condition, name));
+        }
+    }
+    let is_set = scene.nodes.iter().any(|&node| match node {
+        Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+            StmtKind::Assign { left, .. } => left.iter().any(|&left| {
+                let target = scene.text(left);
+                asked.iter().any(|(_, name)| *name == target)
+            }),
+            _ => false,
+        },
+        _ => false,
+    });
+    switches.count() <= 1 && !is_set
+}
+
+/// The variables, fields and functions that a condition names, errors left out.
+fn names_in(scene: &Scene<'_>, condition: ExprId) -> Vec<String> {
+    let is_base = |expr: ExprId| {
+        matches!(scene.parent(Node::Expr(expr)), Some(Node::Expr(around))
+            if matches!(scene.file.expr(around).kind, ExprKind::Selector { .. }))
+    };
+    let names = scene.file.descendants(Node::Expr(condition)).filter_map(|node| {
+        let Node::Expr(expr) = node else { return None };
+        let is_name = match scene.file.expr(expr).kind {
+            ExprKind::Ident(_) => !is_base(expr) && !scene.is_nil(expr),
+            ExprKind::Selector { .. } => !is_base(expr),
+            _ => false,
+        };
+        (is_name && !scene.info.type_of(expr).is_error()).then(|| scene.text(expr))
+    });
+    names.collect()
 }
 
 fn is_of_sync(scene: &Scene<'_>, operation: &Operation) -> bool {

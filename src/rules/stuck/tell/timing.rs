@@ -4,6 +4,7 @@
 use memchr::memmem;
 
 use crate::explore::{Action, Goroutine, Kind, Misuse, Site, Stuck, WaitsFor};
+use crate::program::code::Op;
 use crate::rules::stuck::tell::Story;
 
 /// How far behind an assignment the function of its timer is looked for.
@@ -25,6 +26,35 @@ impl Story<'_> {
             closed.is_some_and(|closed| last(closed.trim_end_matches(')')) == name)
         };
         stuck.witness.iter().rev().map(|step| step.at).find(|&at| at != centre.at && is_close(at))
+    }
+
+    /// Whether who ranges over a channel gives it away in a `defer`, to be closed when the loop is
+    /// over, which can be left: by what the loop asks, and as many values come as are asked for.
+    pub fn closes_itself(&self, centre: &Goroutine) -> bool {
+        if centre.waits_for != WaitsFor::Range || !self.may_be_left(centre.at) {
+            return false;
+        }
+        let channel = self.operand(centre.at);
+        let func = centre.at.func;
+        self.program.func(func).code.iter().enumerate().any(|(pc, op)| {
+            let text = match op {
+                Op::Defer { .. } => self.text(Site { func, pc: pc as u32 }),
+                _ => return false,
+            };
+            text.split_once('(').is_some_and(|(_, args)| args.trim_end_matches(')') == channel)
+        })
+    }
+
+    /// Whether something in the body of a `range` leaves the loop.
+    fn may_be_left(&self, site: Site) -> bool {
+        let func = self.program.func(site.func);
+        let next = site.pc as usize;
+        let Some(&Op::RangeNext { exit, .. }) = func.code.get(next) else { return true };
+        func.code[next + 1..exit as usize].iter().any(|op| match *op {
+            Op::Return(_) => true,
+            Op::Jump(target) | Op::Branch { target, .. } => target >= exit,
+            _ => false,
+        })
     }
 
     /// Whether a goroutine waits for what the function of a timer sends that could not be stopped any more: that
