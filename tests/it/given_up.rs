@@ -137,6 +137,8 @@ func (l *loop) shrink(n int) error {
 		return nil
 	}
 }
+
+func (l *loop) stop() { close(l.quit) }
 "#;
 
 #[test]

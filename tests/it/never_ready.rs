@@ -153,5 +153,5 @@ fn a_goroutine_that_would_stay_without_a_panic() {
         .replace("\nfunc (m *meter) Close() { close(m.done) }\n", "")
         .replace("\t<-m.ready\n\treturn m\n", "\tselect {\n\tcase <-m.ready:\n\t\treturn m\n\tcase <-time.After(time.Minute):\n\t\treturn nil\n\t}\n")
         .replace("if status, err := parse.Of(text); err == nil {", "{\n\t\t\t\tstatus, _ := parse.Of(text)");
-    check(&twice, &["m.go:32 select-never-ready medium", "m.go:41 close-misuse medium"]);
+    check(&twice, &["m.go:31 select-never-ready medium", "m.go:40 close-misuse medium"]);
 }

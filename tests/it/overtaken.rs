@@ -74,7 +74,10 @@ fn a_wait_in_what_was_started_before() {
     let asks = "s.mu.Lock()\n\tdefer s.mu.Unlock()\n\tselect {\n\tcase <-s.stop:\n\t\treturn\n\tdefault:\n\t}\n\ts.wg.Add(1)";
     check(&SERVER.replacen("s.wg.Add(1)", asks, 1), &[]);
     // The server says that it goes on.
-    check(&SERVER.replace("\ts.begin()\n", "\ts.begin()\n\t<-s.ready\n"), &[]);
+    let says = SERVER.replace("\ts.begin()\n", "\ts.begin()\n\t<-s.ready\n");
+    let run = "func (s *Server) run() {\n";
+    assert!(says.contains(run));
+    check(&says.replace(run, &format!("{run}\tclose(s.ready)\n")), &[]);
 }
 
 const STOPPER: &str = r#"package m

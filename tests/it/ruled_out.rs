@@ -154,7 +154,7 @@ fn a_timer_whose_function_sends_what_is_awaited() {
              \t}}\n\td.timer = d.clock.AfterFunc(1, func() {{ {function} }})\n}}\n"
         )
     };
-    check(&[("m.go", &source("println(ch)"))], &["m.go:27 receive-without-sender low"]);
+    check(&[("m.go", &source("println(ch)"))], &["m.go:27 receive-without-sender medium"]);
     check(&[("m.go", &source("ch <- struct{}{}"))], &[]);
 }
 

@@ -334,7 +334,8 @@ fn a_receiver_with_room_that_leaves_with_its_context() {
     };
     let told = "m.go:30 send-without-receiver medium";
     check(&[("m.go", &source("defer close(t.left)"))], &[told]);
-    check(&[("m.go", &source("t.n = 0"))], &[]);
+    let left = "m.go:33 receive-without-sender medium";
+    check(&[("m.go", &source("t.n = 0"))], &[left]);
 }
 
 #[test]

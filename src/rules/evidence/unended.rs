@@ -7,6 +7,7 @@
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
+use crate::index::Type;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::{confidence, first_line, label};
 use crate::rules::recurrence::{self, Runs};
@@ -138,14 +139,18 @@ fn again<'a>(
 
 /// Where a function returns nil for what it has made, after it has started the goroutine.
 fn given_up(scene: &Scene<'_>, go: StmtId) -> Option<(Location, &'static str)> {
-    let graph = scene.graph(None)?;
+    // That nil comes first says nothing of an error.
+    let gives_object = match scene.cx.index().func_type(scene.cx.func) {
+        Type::Func(signature) => signature.results.first().is_some_and(|ty| !ty.is_error()),
+        _ => false,
+    };
+    let graph = scene.graph(None).filter(|_| gives_object)?;
     let started = scene.step_of(&graph, Node::Stmt(go))?;
     let returns = scene.nodes.iter().find(|&&node| {
         let Node::Stmt(stmt) = node else { return false };
         let StmtKind::Return(values) = &scene.file.stmt(stmt).kind else { return false };
         let is_nil = values.first().is_some_and(|&first| scene.is_nil(first));
         is_nil
-            && values.len() > 1
             && scene.literal_around(node).is_none()
             && graph.step_of_stmt(stmt).is_some_and(|step| graph.reaches(started, step))
     })?;
