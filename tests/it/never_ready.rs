@@ -1,7 +1,7 @@
 //! What waits for something that never comes: channels of an object that nobody closes, and timers that send nothing.
 //! Pairs that differ in little.
 
-use crate::cli::tells_of_file as check;
+use crate::cli::{tells, tells_of_file as check};
 
 /// An object of which a method waits for the end that only `ends` gives.
 fn object(wait: &str, ends: &str) -> String {
@@ -25,6 +25,9 @@ fn a_channel_of_an_object_that_nobody_closes() {
     // It may be there to keep who comes there.
     let forever = object(receive, "").replace("done", "forever");
     check(&forever, &[]);
+    // A test does.
+    let test = "package m\n\nfunc end(o *op) { close(o.done) }\n";
+    tells(&[("m.go", &object(receive, "")), ("m_test.go", test)], &[]);
     // Others may close it.
     let given = object(receive, "") + "\nfunc (o *op) Done() chan struct{} { return o.done }\n";
     check(&given, &[]);

@@ -4,12 +4,16 @@
 //! receives from it with nothing beside, in another function than the one that makes it. A variable of package level,
 //! or one that is called so, may be meant to keep whoever receives from it for ever.
 
+use std::sync::Arc;
+
 use crate::diagnostic::{Finding, Role};
 use crate::index::Def;
+use crate::project::PackageId;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::{confidence_at, first_line, label};
 use crate::rules::scene::Scene;
-use crate::syntax::ExprId;
+use crate::source::FileId;
+use crate::syntax::{ExprId, File};
 
 /// Reports the receives, or the ranges, that nothing ever comes to.
 pub(super) fn check(groups: &Groups<'_>, ranges: bool, findings: &mut Vec<Finding>) {
@@ -25,13 +29,17 @@ fn unsent(groups: &Groups<'_>, group: &Group, act: Act) -> Option<Finding> {
         return None;
     }
     let make = group.ops.iter().find(|op| matches!(op.act, Act::Make(_)))?;
-    let waits = |op: &&Op| op.act == act && op.select.is_none() && op.scene != make.scene;
+    // Whoever is given a literal may never run it.
+    let is_run =
+        |op: &Op| op.literal.is_none() || groups.is_started(&groups.scenes[op.scene], op.literal);
+    let waits =
+        |op: &&Op| op.act == act && op.select.is_none() && op.scene != make.scene && is_run(op);
     let wait = group.ops.iter().find(waits)?;
     let is_kept = |op: &Op| stays_on_purpose(&groups.scenes[op.scene], op.channel);
-    if group.ops.iter().any(is_kept) {
+    let scene = &groups.scenes[wait.scene];
+    if group.ops.iter().any(is_kept) || is_named_by_tests(scene, wait.channel) {
         return None;
     }
-    let scene = &groups.scenes[wait.scene];
     let name = scene.text(wait.channel);
     let message = match act {
         Act::Range => {
@@ -46,6 +54,21 @@ fn unsent(groups: &Groups<'_>, group: &Group, act: Act) -> Option<Finding> {
         "all that is done to it stands in this package, and none of it ends the wait".to_owned();
     finding.help = format!("close `{name}` where what it stands for has come about");
     Some(finding)
+}
+
+/// Whether a test names the field that has the channel: that may be there for it.
+fn is_named_by_tests(scene: &Scene<'_>, channel: ExprId) -> bool {
+    let Some((_, field)) = scene.selector(channel) else { return false };
+    let (index, package) = (scene.cx.index(), &scene.cx.package);
+    let path = index.package(package.package).path;
+    let used = format!(".{}", field.name);
+    let finder = memchr::memmem::Finder::new(&used);
+    let names = |&(id, ref file): &(FileId, Arc<File>)| {
+        index.is_test_file(id) && finder.find(file.source.bytes()).is_some()
+    };
+    let of_tests = |&other: &PackageId| index.package(other).path == path;
+    let mut packages = package.packages_with(field.name).filter(of_tests);
+    packages.any(|other| index.package(other).files().iter().any(names))
 }
 
 /// Whether a channel may be there to keep those who receive from it: it belongs to the package, or its name says so.
