@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use straggler::explore::{self, Kind, Limits, Root, Site, WaitsFor};
+use straggler::explore::{self, Calls, Kind, Limits, Root, Site, WaitsFor};
+use straggler::program::code::{FuncId, Op};
 use straggler::program::{self, NothingKnown, Program, Source};
 use straggler::source::{FileId, SourceText};
 use straggler::syntax;
@@ -11,6 +12,20 @@ use straggler::syntax;
 /// Explores `f` of the text, in the open world, and prints who is stuck: what a goroutine waits
 /// for and its line. Lines count from the first line of `text`.
 fn report(text: &str, closed: bool) -> String {
+    report_within(text, closed, |_, _| Limits::default())
+}
+
+/// The same as far as it concerns the channel that `f` makes first.
+fn report_of_channel(text: &str) -> String {
+    report_within(text, false, |program, func| {
+        let code = program.func(func).code.iter();
+        let made = code.zip(0..).find(|(op, _)| matches!(op, Op::Make(_)));
+        let (_, pc) = made.expect("f makes a channel");
+        Limits { calls: Calls::Of(Site { func, pc }), ..Limits::default() }
+    })
+}
+
+fn report_within(text: &str, closed: bool, limits: impl Fn(&Program, FuncId) -> Limits) -> String {
     let text = text.trim_start_matches('\n');
     let source = SourceText::new(format!("package p; {text}").into_bytes());
     let file = syntax::parse(source.clone());
@@ -24,7 +39,7 @@ fn report(text: &str, closed: bool) -> String {
         .expect("the text declares f");
     let ends_process = false;
     let root = Root { func, maker: None, closed, ends_process };
-    let exploration = explore::explore(&program, root, &Limits::default());
+    let exploration = explore::explore(&program, root, &limits(&program, func));
     assert!(exploration.steps < 2 * Limits::default().steps, "{}", exploration.steps);
     let waits = program.func(func).traits.waits;
     assert!(waits || exploration.stuck.is_empty(), "who waits for nothing is never stuck");
@@ -745,4 +760,54 @@ func f(c chan error) {{
     };
     check_open(&with("<-c"), "");
     check_open(&with("errors.Errorf(\"no\")"), "");
+}
+
+#[test]
+fn one_channel_by_itself() {
+    let text = "
+func f(work func() error, next func() int) error {
+	errs := make(chan error)
+	seen, done := make(chan int), make(chan bool)
+	go count(seen, done, next)
+	go func() {
+		errs <- work()
+	}()
+	select {
+	case err := <-errs:
+		return err
+	case <-seen:
+		return nil
+	}
+}
+
+func count(seen chan int, done chan bool, next func() int) {
+	for n := 0; ; n += next() {
+		select {
+		case seen <- n:
+		case <-done:
+			return
+		}
+	}
+}";
+    // Who has nothing to do with it is taken for unknown code.
+    assert_eq!(report_of_channel(text), "stuck, send 6\n");
+    // What a goroutine sets decides all the same.
+    let sets = "
+func f(work func() error) error {
+	errs := make(chan error)
+	ended, failed := make(chan bool), false
+	go func() {
+		failed = true
+		close(ended)
+	}()
+	go func() {
+		errs <- work()
+	}()
+	<-ended
+	if !failed {
+		return nil
+	}
+	return <-errs
+}";
+    assert_eq!(report_of_channel(sets), "");
 }
