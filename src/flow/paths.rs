@@ -228,6 +228,15 @@ impl Cfg {
         self.finds(from, (), &mut Reach { to: &|step| step == to, avoid, missing: false })
     }
 
+    /// Whether one of some steps can be come to from the beginning past none of some others.
+    pub fn begins_without(
+        &self,
+        to: &dyn Fn(StepId) -> bool,
+        avoid: &dyn Fn(StepId) -> bool,
+    ) -> bool {
+        self.finds(Start::Entry, (), &mut Reach { to, avoid, missing: false })
+    }
+
     /// Whether a step can come after an edge.
     pub fn leads(&self, edge: &Edge, to: StepId) -> bool {
         self.starts_without(Start::Block(edge.to), to, &|_| false)

@@ -94,7 +94,7 @@ use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, counts_where, holds_any, is_beside_tests};
 use crate::rules::{EVERYWHERE, FunctionCx, PackageCx};
 use crate::source::Span;
-use crate::syntax::Node;
+use crate::syntax::{ExprId, ExprKind, Node, UnaryOp};
 
 pub(super) use caught::is_caught;
 pub(super) use claimed::is_claimed;
@@ -241,6 +241,12 @@ pub fn waitgroup_unbalanced(package: &PackageCx<'_>, findings: &mut Vec<Finding>
     overtaken::check(package, findings);
     never_done::check(package, findings);
     left_counted::check(package, findings);
+}
+
+/// Whether the address of an expression is taken.
+fn is_addressed(scene: &Scene<'_>, expr: ExprId) -> bool {
+    matches!(scene.parent(Node::Expr(expr)), Some(Node::Expr(around))
+        if matches!(scene.file.expr(around).kind, ExprKind::Unary { op: UnaryOp::Addr, .. }))
 }
 
 /// Opens the functions of the package in which findings count and whose text holds one of `words`.

@@ -19,7 +19,7 @@ mod unannounced;
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
-use crate::flow::{Step, StepId};
+use crate::flow::{Start, Step, StepId};
 use crate::index::{Callee, FuncId, LocalKind};
 use crate::rules::endable::is_of_endless;
 use crate::rules::evidence::announced;
@@ -27,7 +27,6 @@ use crate::rules::evidence::closed::comes_first;
 use crate::rules::evidence::closed::may_recover;
 use crate::rules::evidence::gathered;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::left_locked::ways::reaches_without;
 use crate::rules::evidence::prefetched;
 use crate::rules::evidence::traffic::after_recover;
 use crate::rules::evidence::{confidence_at, confidence_of_made, first_line};
@@ -496,7 +495,7 @@ fn is_come_to(scene: &Scene<'_>, op: &Op) -> bool {
     let graph = scene.graph(op.literal);
     graph.is_none_or(|cfg| {
         let step = scene.step_of(&cfg, op.node);
-        step.is_some_and(|wanted| reaches_without(&cfg, &|step| step == wanted, &|_| false))
+        step.is_some_and(|wanted| cfg.starts_without(Start::Entry, wanted, &|_| false))
     })
 }
 

@@ -10,7 +10,7 @@
 mod handed;
 mod literals;
 mod mistaken;
-pub(super) mod ways;
+mod ways;
 mod words;
 
 use std::cell::OnceCell;
@@ -26,7 +26,7 @@ use crate::rules::evidence::left_locked::handed::{
     caller_gives_back, handed, handed_objects, is_handed_over, is_of_own_find, sent_along,
 };
 use crate::rules::evidence::left_locked::literals::{Giver, may_give_another};
-use crate::rules::evidence::left_locked::ways::{Covered, leading_to, reaches_without};
+use crate::rules::evidence::left_locked::ways::{Covered, leading_to};
 use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks, is_prose};
 use crate::rules::evidence::locks::{
     Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
@@ -110,9 +110,8 @@ impl Body {
         }
         let comes_locked = by_text.iter().filter(|(_, [locks, unlocks])| {
             !unlocks.is_empty()
-                && reaches_without(cfg, &|step| unlocks.contains(&step), &|step| {
-                    locks.contains(&step)
-                })
+                && cfg
+                    .begins_without(&|step| unlocks.contains(&step), &|step| locks.contains(&step))
         });
         Body {
             conditions: Conditions::new(&read.function, body),
@@ -372,7 +371,7 @@ fn is_own(read: &Read<'_>, operations: &[Operation], unlock: &Operation) -> bool
     });
     let locks: FxHashSet<StepId> = locks.map(|lock| lock.at.step).collect();
     let cfg = &read.function.body(unlock.at.body).cfg;
-    !reaches_without(cfg, &|step| step == unlock.at.step, &|step| locks.contains(&step))
+    !cfg.starts_without(Start::Entry, unlock.at.step, &|step| locks.contains(&step))
 }
 
 /// Whether the body of a lock takes something out of a map: nobody finds any more what that is locked for.
@@ -620,7 +619,7 @@ fn unlocks_first(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> bool {
                 one.contains(&step) && !other.contains(&step)
             };
             let gives = |step: StepId| only(&unlocks, &locks, step);
-            reaches_without(cfg, &gives, &|step| only(&locks, &unlocks, step))
+            cfg.begins_without(&gives, &|step| only(&locks, &unlocks, step))
         }
     }) || below()
 }

@@ -7,10 +7,11 @@
 use crate::diagnostic::{Finding, Label, Role};
 use crate::index::{LocalId, LocalKind};
 use crate::rules::PackageCx;
-use crate::rules::evidence::{confidence_of_own, first_line};
+use crate::rules::evidence::stopped_timer::received_from;
+use crate::rules::evidence::{confidence_of_own, first_line, is_addressed};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::source::Location;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// Reports the receives from timers that send nothing.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -22,7 +23,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let waiting = outside_tests(package, &[".C"]).filter_map(Scene::new);
     for scene in waiting.filter(|scene| !makes_unset(scene)) {
         for &node in scene.nodes.iter() {
-            let Some(timer) = awaited(&scene, node) else { continue };
+            let Some(timer) = received_from(&scene, node) else { continue };
             let made = match (scene.local(timer), scene.field(timer)) {
                 (Some(local), _) => made_for_local(&scene, local),
                 (None, Some(field)) if makers.iter().any(|maker| makes_for(maker, field)) => {
@@ -33,17 +34,6 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             findings.extend(made.map(|made| tell(&scene, node, &scene.text(timer), made)));
         }
     }
-}
-
-/// The timer that a receive waits for with nothing beside.
-fn awaited(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
-    let Node::Expr(receive) = node else { return None };
-    let ExprKind::Unary { op: UnaryOp::Recv, operand } = scene.file.expr(receive).kind else {
-        return None;
-    };
-    let (base, name) = scene.selector(operand)?;
-    let is_timer = scene.info.type_of(base).strip_pointer().is_named("time", "Timer");
-    (is_timer && name.name.as_str() == "C" && !scene.is_arm(receive)).then_some(base)
 }
 
 /// Whether a function makes a timer of which the time never comes: it is to be set later, and `Stop` gives true.
@@ -155,12 +145,6 @@ fn makes_for(scene: &Scene<'_>, field: Location) -> bool {
         let mut set = left.iter().zip(right);
         set.any(|(&left, &right)| scene.field(left) == Some(field) && is_silent(scene, right))
     })
-}
-
-/// Whether an address is taken.
-fn is_addressed(scene: &Scene<'_>, expr: ExprId) -> bool {
-    let Some(Node::Expr(around)) = scene.parent(Node::Expr(expr)) else { return false };
-    matches!(scene.file.expr(around).kind, ExprKind::Unary { op: UnaryOp::Addr, .. })
 }
 
 fn tell(scene: &Scene<'_>, receive: Node, timer: &str, made: Location) -> Finding {

@@ -29,20 +29,20 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The timer that a goroutine waits for with nothing beside, and the field that has it.
-fn awaited(scene: &Scene<'_>, node: Node) -> Option<(ExprId, Location)> {
+/// The timer that a receive waits for with nothing beside.
+pub(super) fn received_from(scene: &Scene<'_>, node: Node) -> Option<ExprId> {
     let Node::Expr(receive) = node else { return None };
     let ExprKind::Unary { op: UnaryOp::Recv, operand } = scene.file.expr(receive).kind else {
         return None;
     };
-    let ExprKind::Selector { base, name } = scene.file.expr(scene.file.unparen(operand)).kind
-    else {
-        return None;
-    };
+    let (base, name) = scene.selector(operand)?;
     let is_timer = scene.info.type_of(base).strip_pointer().is_named("time", "Timer");
-    if !is_timer || name.name.as_str() != "C" || scene.is_arm(receive) {
-        return None;
-    }
+    (is_timer && name.name.as_str() == "C" && !scene.is_arm(receive)).then_some(base)
+}
+
+/// The timer that a goroutine waits for with nothing beside, and the field that has it.
+fn awaited(scene: &Scene<'_>, node: Node) -> Option<(ExprId, Location)> {
+    let base = received_from(scene, node)?;
     match scene.literal_around(node) {
         Some(literal) => {
             scene.go_around(literal)?;

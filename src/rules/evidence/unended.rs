@@ -70,23 +70,8 @@ fn is_only_way_out(groups: &Groups<'_>, group: &Group, receive: &Op) -> bool {
     let mut without = Without { arms: arms.collect() };
     groups.is_started(scene, receive.literal)
         && !graph.incomplete()
-        && graph.finds(Start::Entry, (), &mut AnyExit)
+        && graph.leaves_without(&|_| false)
         && !graph.finds(Start::Entry, (), &mut without)
-}
-
-/// A walk to any way out.
-struct AnyExit;
-
-impl Walk for AnyExit {
-    type State = ();
-
-    fn step(&mut self, (): &(), _: StepId) -> Passing<()> {
-        Passing::On(())
-    }
-
-    fn exit(&mut self, (): &(), exit: Exit) -> bool {
-        matches!(exit, Exit::Return(_) | Exit::End)
-    }
 }
 
 /// A walk to any way out, a panic as well, that takes none of some arms.

@@ -11,8 +11,8 @@ use crate::flow::{Edge, Exit, Passing, Start, StepId, Walk};
 use crate::index::Callee;
 use crate::rules::evidence::caught::catches;
 use crate::rules::evidence::closed::finding;
-use crate::rules::evidence::first_line;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
+use crate::rules::evidence::{first_line, is_addressed};
 use crate::rules::scene::{Scene, compared_with_nil, naming};
 use crate::source::Location;
 use crate::syntax::{ExprId, ExprKind, Ident, Node, StmtKind, UnaryOp};
@@ -243,11 +243,6 @@ fn is_own(scene: &Scene<'_>, flag: ExprId) -> bool {
                 _ => false,
             })
     })
-}
-
-fn is_addressed(scene: &Scene<'_>, expr: ExprId) -> bool {
-    matches!(scene.parent(Node::Expr(expr)), Some(Node::Expr(around))
-        if matches!(scene.file.expr(around).kind, ExprKind::Unary { op: UnaryOp::Addr, .. }))
 }
 
 /// Whether a field keeps what it has been set to: nobody sets it to nil or takes its address, and `scene`, which

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::flow::{BlockId, Cfg, Exit, Passing, Start, StepId, Walk};
+use crate::flow::{BlockId, Cfg, Exit, Passing, StepId, Walk};
 
 /// Looks for a way to the lock on which a deferred call comes first that unlocks it.
 pub(super) struct Covered<'c> {
@@ -27,32 +27,6 @@ impl Walk for Covered<'_> {
     fn exit(&mut self, _: &bool, _: Exit) -> bool {
         false
     }
-}
-
-/// Whether one of some steps can be reached from the beginning past none of some others.
-pub(in crate::rules::evidence) fn reaches_without(
-    cfg: &Cfg,
-    to: &dyn Fn(StepId) -> bool,
-    avoid: &dyn Fn(StepId) -> bool,
-) -> bool {
-    struct Reach<'r> {
-        to: &'r dyn Fn(StepId) -> bool,
-        avoid: &'r dyn Fn(StepId) -> bool,
-    }
-    impl Walk for Reach<'_> {
-        type State = ();
-        fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
-            match step {
-                step if (self.to)(step) => Passing::Found,
-                step if (self.avoid)(step) => Passing::Drop,
-                _ => Passing::On(()),
-            }
-        }
-        fn exit(&mut self, (): &(), _: Exit) -> bool {
-            false
-        }
-    }
-    cfg.finds(Start::Entry, (), &mut Reach { to, avoid })
 }
 
 /// The blocks that a path to a step may still begin in.

@@ -6,7 +6,6 @@ use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Start, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::conditions::locals_in;
 use crate::rules::evidence::left_locked::root_variable;
-use crate::rules::evidence::left_locked::ways::reaches_without;
 use crate::rules::evidence::locks::{Locks, Object, Taken, gives_back, is_lock, may_give_back};
 use crate::rules::evidence::relocked::spelled::{holder, path, promoted};
 use crate::rules::scene::Scene;
@@ -150,7 +149,7 @@ impl<'p, 'a> Firsts<'p, 'a> {
             scene.runs_in_turn(None, call)
                 && self.locks.given_by_callee(scene, call, taken.object)
                 && cfg.step_of_expr(call).is_some_and(|gives| {
-                    reaches_without(cfg, &|step| step == gives, &|step| step == lock)
+                    cfg.starts_without(Start::Entry, gives, &|step| step == lock)
                 })
         })
     }
@@ -404,7 +403,7 @@ fn gives_back_before(scene: &Scene<'_>, cfg: &Cfg, taken: &Taken, lock: StepId) 
         gives_back(scene, call, taken.object)
             && !scene.is_deferred(call)
             && cfg.step_of_expr(call).is_some_and(|unlock| {
-                reaches_without(cfg, &|step| step == unlock, &|step| step == lock)
+                cfg.starts_without(Start::Entry, unlock, &|step| step == lock)
             })
     })
 }
