@@ -4,7 +4,10 @@
 //! and behind no lock, and each body also calls `Done`; somebody waits for the group. Nothing keeps the `Wait`
 //! from coming before the `Add`, and then it waits for nobody: "calls with a positive delta that occur when the
 //! counter is zero must happen before a Wait" (<https://pkg.go.dev/sync#WaitGroup.Add>). Whoever starts the
-//! goroutine and then receives something, or receives something before it waits, may have been told that it runs.
+//! goroutine and then receives something, or receives something before it waits, may have been told that it runs; and who
+//! asks first for a field that the goroutine sets when it has counted itself has been.
+
+use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Cfg, Step, StepId};
@@ -14,7 +17,7 @@ use crate::rules::evidence::traffic::received_from;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
-use crate::syntax::{ExprId, Node, StmtId, StmtKind};
+use crate::syntax::{ExprId, Node, StmtId, StmtKind, Symbol};
 
 /// Reports the calls of `Add` that a `Wait` may come before.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
@@ -101,7 +104,8 @@ fn check_group(scenes: &[Scene<'_>], own: &[&Call]) -> Option<Finding> {
         return None;
     }
     let waits = |wait: &&Call| {
-        !with(Name::Add).any(|add| same_body(add, wait)) && !hears_first(&scenes[wait.scene], wait)
+        !with(Name::Add).any(|add| same_body(add, wait) || asks_first(scenes, add, wait))
+            && !hears_first(&scenes[wait.scene], wait)
     };
     let wait = with(Name::Wait).find(waits)?;
     Some(tell(scenes, add, wait))
@@ -190,6 +194,49 @@ fn hears_first(scene: &Scene<'_>, wait: &Call) -> bool {
     graph.is_none_or(|cfg| {
         let Some(at) = cfg.step_of_expr(wait.call) else { return true };
         cfg.steps().any(|step| hears(scene, &cfg, step) && cfg.reaches(step, at))
+    })
+}
+
+/// Whether a body returns above a `Wait` by a field that is set behind the `Add`.
+fn asks_first(scenes: &[Scene<'_>], add: &Call, wait: &Call) -> bool {
+    let (scene, waiter) = (&scenes[add.scene], &scenes[wait.scene]);
+    let added = scene.span(Node::Expr(add.call)).end;
+    let field = |scene: &Scene<'_>, expr: ExprId| scene.selector(expr).map(|(_, name)| name.name);
+    let set: FxHashSet<Symbol> = scene
+        .nodes
+        .iter()
+        .filter(|&&node| scene.span(node).start >= added)
+        .flat_map(|&node| match node {
+            Node::Stmt(stmt) => match &scene.file.stmt(stmt).kind {
+                StmtKind::Assign { left, .. } => left.to_vec(),
+                _ => Vec::new(),
+            },
+            Node::Expr(call) => match scene.method_call(call) {
+                Some((base, name)) if name.name.as_str() == "Store" => vec![base],
+                _ => Vec::new(),
+            },
+            Node::Decl(_) => Vec::new(),
+        })
+        .filter_map(|target| field(scene, target))
+        .collect();
+    let asks = |cond: ExprId| {
+        waiter.file.descendants(Node::Expr(cond)).any(|node| match node {
+            Node::Expr(expr) => field(waiter, expr).is_some_and(|name| set.contains(&name)),
+            _ => false,
+        })
+    };
+    let returns = |block: StmtId| {
+        let last = waiter.file.block(block).last();
+        last.is_some_and(|&last| matches!(waiter.file.stmt(last).kind, StmtKind::Return(_)))
+    };
+    let end = waiter.span(Node::Expr(wait.call)).start;
+    waiter.nodes.iter().any(|&node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let StmtKind::If { cond, then, .. } = waiter.file.stmt(stmt).kind else { return false };
+        waiter.span(node).end <= end
+            && waiter.literal_around(node) == wait.literal
+            && asks(cond)
+            && returns(then)
     })
 }
 

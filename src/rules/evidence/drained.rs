@@ -8,8 +8,9 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Start, Step};
 use crate::rules::conditions::{Conditions, Way};
 use crate::rules::evidence::confidence;
+use crate::rules::evidence::runs::{How, runs};
 use crate::rules::scene::Scene;
-use crate::summary::Read;
+use crate::summary::{At, BodyId, Read};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// Reports the drains of the function that wait for a tick that was taken.
@@ -45,13 +46,16 @@ fn check_drain(scene: &Scene<'_>, read: &Read<'_>, stmt: StmtId) -> Option<Findi
     }
     let stop = cfg.step_of_expr(scene.file.unparen(operand))?;
     let conditions = Conditions::new(&read.function, body);
+    let resets = resets(scene, read, body, &text)?;
     let taken = cfg.steps().filter(|&step| step != drain && step != stop).find(|&step| {
         let takes = is_tick(scene, cfg.step(step), &text)
             || is_method(scene, cfg.step(step), &text, &["Stop"]);
         let mut walk = Way {
             conditions: &conditions,
             to: &|step| step == drain,
-            settled: &|step| sets(scene, cfg.step(step), &text),
+            settled: &|step| {
+                sets(scene, cfg.step(step), &text) || resets.contains(&At { body, step })
+            },
         };
         takes && cfg.finds(Start::After(step), conditions.known_after(cfg, step), &mut walk)
     })?;
@@ -72,6 +76,34 @@ fn check_drain(scene: &Scene<'_>, read: &Read<'_>, stmt: StmtId) -> Option<Findi
     finding.help =
         format!("`select {{ case <-{text}.C: default: }}`, or note that the tick was taken");
     Some(finding)
+}
+
+/// Where the literals run that set a timer again, others than the one that drains it; `None` if one of them may run
+/// at any time.
+fn resets(scene: &Scene<'_>, read: &Read<'_>, drains: BodyId, timer: &str) -> Option<Vec<At>> {
+    let function = &read.function;
+    let mut found = Vec::new();
+    let mut bodies: Vec<BodyId> = function
+        .bodies()
+        .filter(|&body| {
+            let cfg = &function.body(body).cfg;
+            body != BodyId::OWN
+                && body != drains
+                && cfg.steps().any(|step| sets(scene, cfg.step(step), timer))
+        })
+        .collect();
+    let mut next = 0;
+    while let Some(&body) = bodies.get(next) {
+        next += 1;
+        // What a goroutine does on its own comes in no order.
+        for run in runs(scene, function, body)?.into_iter().filter(|run| run.how == How::Call) {
+            found.push(run.at);
+            if ![BodyId::OWN, drains].contains(&run.at.body) && !bodies.contains(&run.at.body) {
+                bodies.push(run.at.body);
+            }
+        }
+    }
+    Some(found)
 }
 
 /// Whether something else is asked around the drain that may say whether the timer runs.

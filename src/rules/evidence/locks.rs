@@ -463,15 +463,18 @@ pub(super) fn stands_for(scene: &Scene<'_>, name: Symbol) -> Option<&'static str
     alike.all(|func| func.receiver.is_some() && does(func.id)).then_some(method)
 }
 
-/// Whether a call unlocks an object, or what nobody knows to be another one.
+/// Whether a call unlocks an object, or what nobody knows to be another one; or is given the method that does, as
+/// `once.Do(mu.Unlock)` is.
 pub(super) fn gives_back(scene: &Scene<'_>, call: ExprId, wanted: Object) -> bool {
-    scene.method_call(call).is_some_and(|(base, name)| {
-        unlocks(name.name)
-            && match object(scene, base) {
-                Some(object) => object == wanted,
-                None => !is_apart(scene, base),
-            }
-    })
+    let is_back = |base: ExprId| match object(scene, base) {
+        Some(object) => object == wanted,
+        None => !is_apart(scene, base),
+    };
+    let given = |&arg: &ExprId| {
+        scene.selector(arg).is_some_and(|(base, name)| unlocks(name.name) && is_back(base))
+    };
+    scene.method_call(call).is_some_and(|(base, name)| unlocks(name.name) && is_back(base))
+        || scene.args(call).iter().any(given)
 }
 
 /// Whether what is unlocked is a variable of the package, or comes from another package with a lock of its

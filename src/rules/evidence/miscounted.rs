@@ -64,6 +64,8 @@ struct Group<'g, 'a> {
     waits: Vec<At>,
     /// All steps at which the group, or a literal that uses it, is named.
     used: Vec<At>,
+    /// Where others are given the group, and may count it down at any time after that.
+    given: Vec<At>,
 }
 
 impl<'g, 'a> Group<'g, 'a> {
@@ -82,6 +84,7 @@ impl<'g, 'a> Group<'g, 'a> {
             dones: Vec::new(),
             waits: Vec::new(),
             used: Vec::new(),
+            given: Vec::new(),
         };
         let mut literals: Vec<BodyId> = Vec::new();
         for usage in scene.uses(local) {
@@ -104,8 +107,10 @@ impl<'g, 'a> Group<'g, 'a> {
             group.used.push(at);
             let Node::Expr(selector) = around else { return None };
             match scene.file.expr(selector).kind {
-                // A function that is given the group may count it down.
-                ExprKind::Unary { .. } | ExprKind::Call { .. } => continue,
+                ExprKind::Unary { .. } | ExprKind::Call { .. } => {
+                    group.given.push(at);
+                    continue;
+                }
                 ExprKind::Selector { .. } => {}
                 _ => return None,
             }
@@ -147,6 +152,7 @@ impl<'g, 'a> Group<'g, 'a> {
             let loops = self.scene.loops_around(Node::Expr(call));
             let turns = loops.first();
             if self.is_counted_down_before(at)
+                || self.is_given_before(at)
                 || self.is_started_before(at, call)
                 || turns.is_some_and(|&turns| self.is_settled_outside(turns))
             {
@@ -195,6 +201,15 @@ impl<'g, 'a> Group<'g, 'a> {
                     && cfg.reaches(run.at.step, add.step)
                     && !cfg.reaches(add.step, run.at.step)
             })
+        })
+    }
+
+    /// Whether somebody has the group before something is counted, as in a struct that a goroutine is started with
+    /// later, or a function that makes the struct.
+    fn is_given_before(&self, add: At) -> bool {
+        let cfg = &self.read.function.body(add.body).cfg;
+        self.given.iter().any(|at| {
+            at.body == add.body && at.step != add.step && cfg.dominates(at.step, add.step)
         })
     }
 
@@ -257,6 +272,9 @@ impl<'g, 'a> Group<'g, 'a> {
     fn skipped_of_all(&self) -> Option<Finding> {
         let (scene, function) = (self.scene, &self.read.function);
         for &(at, call) in &self.adds {
+            if self.is_given_before(at) {
+                continue;
+            }
             let counted = self.counted(call).map(|counted| scene.text(counted));
             let Some(counted) = counted else { continue };
             let cfg = &function.body(at.body).cfg;
@@ -550,8 +568,11 @@ impl Walk for Turn<'_, '_, '_> {
 
     fn edge(&mut self, decided: &Decided, edge: &Edge) -> Option<Decided> {
         let mut next = decided.clone();
-        if edge.kind == EdgeKind::Done(self.range) {
-            return None;
+        match edge.kind {
+            EdgeKind::Done(stmt) if stmt == self.range => return None,
+            // Of a `switch` without a default the cases are all that there is.
+            EdgeKind::NoCase(_) => return None,
+            _ => {}
         }
         self.conditions.edge(&mut next, edge).then_some(next)
     }

@@ -145,10 +145,13 @@ impl<'s, 'a> Promise<'s, 'a> {
     }
 
     /// Whether a method of an interface of the module is always this one, as far as the run tells: no other type
-    /// of it may stand behind the interface, those of tests left out.
+    /// of it may stand behind the interface, those of tests left out. What a test puts there stands for what users do.
     fn is_all_behind(&self, selection: &Selection) -> bool {
         let cx = &self.scene.cx;
         let (index, own) = (cx.index(), cx.func.package);
+        if serves_tests(index, cx.func) {
+            return false;
+        }
         let Some(home) = selection.owner.named().map(|named| named.path) else { return false };
         let of_module = home == index.package(own).path || index.is_of_module(own, home);
         let is_other = |func: &Func| {

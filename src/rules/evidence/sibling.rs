@@ -177,7 +177,7 @@ fn sibling<'g>(
             return None;
         }
         let (comm, channel) = guard(groups, op, |channel| is_known_at(scene, channel, bare))?;
-        Some((op, comm, channel))
+        (!keeps_value(scene, op, comm)).then_some((op, comm, channel))
     })
 }
 
@@ -199,6 +199,31 @@ pub(super) fn guard(
         let channel = scene.file.unparen(Step::Comm(comm).received_from(scene.file)?);
         (stays_ready(groups, send.scene, channel) && counts(channel)).then_some((comm, channel))
     })
+}
+
+/// Whether what cannot be sent is given to somebody else where the wait ends, and the sender goes on.
+fn keeps_value(scene: &Scene<'_>, send: &Op, comm: StmtId) -> bool {
+    let Some((select, _)) = send.select else { return false };
+    let Node::Stmt(sent) = send.node else { return false };
+    let (StmtKind::Select(clauses), &StmtKind::Send { value, .. }) =
+        (&scene.file.stmt(select).kind, &scene.file.stmt(sent).kind)
+    else {
+        return false;
+    };
+    let Some(value) = scene.local(value) else { return false };
+    let Some(clause) = clauses.iter().find(|clause| clause.comm == Some(comm)) else {
+        return false;
+    };
+    let leaves = |stmt: &StmtId| {
+        matches!(scene.file.stmt(*stmt).kind, StmtKind::Return(_) | StmtKind::Branch { .. })
+    };
+    let takes = |call: ExprId| scene.args(call).iter().any(|&arg| scene.local(arg) == Some(value));
+    let body = &clause.body;
+    !body.last().is_some_and(leaves)
+        && body.iter().any(|&stmt| {
+            let StmtKind::Expr(call) = scene.file.stmt(stmt).kind else { return false };
+            takes(scene.file.unparen(call))
+        })
 }
 
 /// Whether what ends the sibling's wait is there when the bare send is reached: all its variables

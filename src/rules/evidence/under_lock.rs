@@ -9,8 +9,8 @@
 //! before (`served`); or who waits for a caller from outside has the lock that the method takes which ends
 //! the object (`closers`); or who is sent to from a list takes itself out of it (`registered`). Who calls may do so
 //! through an interface of the package. Room of a constant size counts as taken where several may call the
-//! function that sends, and it asks for nothing that it keeps account of nor takes a turn before (`reserved`); room of `len(x)` that is filled once for
-//! each element of `x` suffices.
+//! function that sends, and it asks for nothing that it keeps account of nor takes a turn before (`reserved`); room of
+//! `len(x)` suffices: it is made for one value of each element.
 
 pub(super) mod arms;
 mod carried;
@@ -31,7 +31,7 @@ use crate::rules::evidence::locks::{
     Locking, Locks, MAX_CALLS, Object, Taken, gives_back, held_at, locked, may_give_back, object,
     taken, tells_of_locks,
 };
-use crate::rules::evidence::under_lock::room::{asks_room, has_room_for_all, may_fill};
+use crate::rules::evidence::under_lock::room::{asks_room, has_room_for_all, is_counted, may_fill};
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, outside_tests};
@@ -129,7 +129,7 @@ fn check_group<'a>(
     let senders = with(&[Act::Send, Act::Close]);
     let is_filled = |send: &Op| match constant {
         true => may_fill(groups, send, &receivers),
-        false => !asks_room(&groups.scenes[send.scene], send),
+        false => !is_counted(groups, group) && !asks_room(&groups.scenes[send.scene], send),
     };
     let first = findings.len();
     for wait in group.ops.iter().filter(|op| arms::stays(groups, op)) {

@@ -22,12 +22,9 @@ pub(super) fn has_room_for_all(groups: &Groups<'_>, group: &Group, send: &Op) ->
         return false;
     };
     let Node::Expr(made) = make.node else { return false };
-    let [_, room] = scene.args(made) else { return false };
-    let counted = match scene.info.callee(scene.file.unparen(*room)) {
-        Callee::Builtin(Builtin::Len) => scene.args(scene.file.unparen(*room)).first().copied(),
-        _ => None,
+    let Some(counted) = counted(scene, made).map(|counted| scene.text(counted)) else {
+        return false;
     };
-    let Some(counted) = counted.map(|counted| scene.text(counted)) else { return false };
     let Some(cfg) = scene.graph(send.literal) else { return false };
     let (Some(from), Some(at)) = (scene.step_of(&cfg, make.node), scene.step_of(&cfg, send.node))
     else {
@@ -53,6 +50,24 @@ pub(super) fn has_room_for_all(groups: &Groups<'_>, group: &Group, send: &Op) ->
         _ => false,
     };
     once && others == 1 && cfg.dominates(from, at)
+}
+
+/// Whether a field has room for each of some elements: who counted them meant one value of each.
+pub(super) fn is_counted(groups: &Groups<'_>, group: &Group) -> bool {
+    group.ops.iter().any(|op| match (op.act, op.node) {
+        (Act::Make(_), Node::Expr(made)) => counted(&groups.scenes[op.scene], made).is_some(),
+        _ => false,
+    })
+}
+
+/// What `make(chan T, len(x))` counts: `x`.
+fn counted(scene: &Scene<'_>, made: ExprId) -> Option<ExprId> {
+    let [_, room] = scene.args(made) else { return None };
+    let room = scene.file.unparen(*room);
+    match scene.info.callee(room) {
+        Callee::Builtin(Builtin::Len) => scene.args(room).first().copied(),
+        _ => None,
+    }
 }
 
 /// Whether the function of a send may be called by several, as often as it takes to fill room of a constant size,
