@@ -43,6 +43,7 @@ impl Machine<'_> {
             if may_call {
                 self.open(state);
             }
+            self.let_unlock(state, id);
             self.forget_contents(state, id);
             self.give(state, id, &mut work);
         }
@@ -55,6 +56,20 @@ impl Machine<'_> {
             && let Object::Struct { fields, .. } = state.heap.get_mut(id)
         {
             fields.clear();
+        }
+    }
+
+    /// Who is given `Unlock` of a lock as a function may call it at any time.
+    fn let_unlock(&self, state: &mut State, id: ObjectId) {
+        let &Object::LibMethod { name, receiver } = state.heap.get(id) else { return };
+        let Some(lock) = receiver.object() else { return };
+        if !matches!(self.program.name(name), "Unlock" | "RUnlock") {
+            return;
+        }
+        match state.heap.get(lock) {
+            Object::Mutex(_) => *state.heap.get_mut(lock) = Object::OpenLock,
+            Object::RwMutex { .. } => self.give_back(state, &[receiver]),
+            _ => {}
         }
     }
 

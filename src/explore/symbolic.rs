@@ -318,6 +318,18 @@ impl Machine<'_> {
             (Value::Nil, Value::Unknown(unknown)) | (Value::Unknown(unknown), Value::Nil) => {
                 unknown.non_nil.then_some(false)
             }
+            // An error that was made here is that of no other place.
+            (Value::Unknown(made), Value::External(_))
+            | (Value::External(_), Value::Unknown(made))
+                if made.ty == TypeId::PLAIN_ERROR =>
+            {
+                Some(false)
+            }
+            (Value::Unknown(a), Value::Unknown(b))
+                if a.ty == TypeId::PLAIN_ERROR && b.ty == TypeId::PLAIN_ERROR =>
+            {
+                Some(false)
+            }
             // What other code gives is no value of a type that it cannot name.
             (Value::Unknown(_), Value::Struct(id)) | (Value::Struct(id), Value::Unknown(_))
                 if self.is_private(state, id) =>
@@ -504,6 +516,7 @@ impl Machine<'_> {
         }
         let (unknown, other) = match (left, right) {
             (Value::Unknown(unknown), other) | (other, Value::Unknown(unknown)) => (unknown, other),
+            _ if self.is_other(state, left, right) => return Ok(false),
             _ => return Err(holds(id)),
         };
         match other {
@@ -515,6 +528,26 @@ impl Machine<'_> {
             ])),
             _ => Err(holds(id)),
         }
+    }
+
+    /// Whether one side is a constant, and the other was found to be another one.
+    fn is_other(&self, state: &State, left: Value, right: Value) -> bool {
+        let is_constant = |value: Value| {
+            matches!(value, Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Str(_))
+        };
+        let (of, constant) = match (left, right) {
+            (of @ Value::Term(_), constant) | (constant, of @ Value::Term(_)) => (of, constant),
+            _ => return false,
+        };
+        let tells = |&(term, value): &(TermId, Value)| {
+            let Term::Binary(Operator::Eq, a, b) = self.terms.get(term) else { return false };
+            let other = if a == of { b } else { a };
+            value == Value::Bool(true)
+                && (a == of || b == of)
+                && is_constant(other)
+                && other != constant
+        };
+        is_constant(constant) && state.facts.iter().any(tells)
     }
 
     /// Applies a decision to the whole state. False if it contradicts what was decided before.

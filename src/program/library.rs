@@ -227,7 +227,9 @@ pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
         ("os/signal", "Notify") => Intrinsic::Notify,
         ("os", "Exit") => Intrinsic::Exit,
         ("log", _) if name.starts_with("Fatal") || name.starts_with("Panic") => Intrinsic::Exit,
-        ("errors", "New") | ("fmt", "Errorf") => Intrinsic::NewError,
+        ("errors", "New")
+        | ("fmt", "Errorf")
+        | ("google.golang.org/grpc/status", "Error" | "Errorf") => Intrinsic::NewError,
         (
             "errors"
             | "github.com/pkg/errors"

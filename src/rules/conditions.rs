@@ -12,6 +12,7 @@ use crate::index::{
     Basic, Builtin, Callee, Constant, Def, LocalId, LocalKind, Object, ObjectId, ObjectKind, Type,
     TypeDecl,
 };
+use crate::program::library::{Intrinsic, intrinsic};
 use crate::summary::{At, BodyId, Definition, Function, Source};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol, UnaryOp};
 
@@ -304,7 +305,15 @@ impl Subject {
                     ExprKind::Unary { op: UnaryOp::Addr, .. } | ExprKind::FuncLit(_) => Some(false),
                     ExprKind::Call { .. } => {
                         let callee = function.info.callee(value);
-                        let makes = matches!(callee, Callee::Builtin(Builtin::Make | Builtin::New));
+                        let makes = match callee {
+                            Callee::Builtin(called) => {
+                                matches!(called, Builtin::Make | Builtin::New)
+                            }
+                            _ => callee.qualified(function.index).is_some_and(|name| {
+                                let (path, name) = (name.path.as_str(), name.name.as_str());
+                                intrinsic(path, name) == Intrinsic::NewError
+                            }),
+                        };
                         makes.then_some(false)
                     }
                     _ => None,

@@ -2,6 +2,7 @@
 
 use crate::program::code::{Constant, Op, Operator, Pc, SelectCase, SelectTable, Slot};
 use crate::program::compile::{Compiler, Entity, MAX_DEPTH, Target, constant};
+use crate::program::library::{Intrinsic, intrinsic};
 use crate::program::types::{Type, TypeId};
 use crate::source::Span;
 use crate::syntax::{
@@ -241,7 +242,7 @@ impl Compiler<'_> {
     fn makes_error(&mut self, call: ExprId) -> bool {
         let called = self.function_of_import(call);
         called.is_some_and(|(path, name)| {
-            matches!((path.as_str(), name.as_str()), ("errors", "New") | ("fmt", "Errorf"))
+            intrinsic(path.as_str(), name.as_str()) == Intrinsic::NewError
         })
     }
 

@@ -467,18 +467,26 @@ impl Story<'_> {
         })
     }
 
-    /// Whether a counter stays up since no case was chosen of a `switch` over texts: most often it was
-    /// seen to before that it is one of them.
+    /// Whether a counter stays up since no case was chosen of a `switch` over texts or types: most often it was
+    /// seen to before that it is one of them, or there are no others.
     pub fn falls_through(&self, stuck: &Stuck, centre: &Goroutine) -> bool {
         if centre.waits_for != WaitsFor::Counter {
             return false;
         }
-        let cases = stuck.witness.iter().filter_map(|step| match step.action {
-            Action::Condition(truth) if self.text(step.at).starts_with('"') => Some(truth),
-            _ => None,
-        });
-        let cases: Vec<bool> = cases.collect();
-        cases.len() > 1 && cases.iter().all(|&truth| !truth)
+        let is_type = |site: Site| {
+            let before = site.pc.checked_sub(1);
+            let code = &self.program.func(site.func).code;
+            before.is_some_and(|before| matches!(code[before as usize], Op::IsType(_)))
+        };
+        let falls = |is_case: &dyn Fn(Site) -> bool| {
+            let cases = stuck.witness.iter().filter_map(|step| match step.action {
+                Action::Condition(truth) if is_case(step.at) => Some(truth),
+                _ => None,
+            });
+            let cases: Vec<bool> = cases.collect();
+            cases.len() > 1 && cases.iter().all(|&truth| !truth)
+        };
+        falls(&|site| self.text(site).starts_with('"')) || falls(&is_type)
     }
 
     /// How many loops of its function an instruction lies in.
