@@ -486,7 +486,9 @@ impl Builder<'_> {
                 self.tasks.push(Task::Expr(*callee));
             }
             ExprKind::Unary { op: UnaryOp::Recv, operand } => {
-                self.later([Task::Expr(*operand), Task::Step(Step::Recv(expr))]);
+                let never = is_fresh(file, *operand).then_some(Task::Dead);
+                let recv = [Task::Expr(*operand), Task::Step(Step::Recv(expr))];
+                self.later(recv.into_iter().chain(never));
             }
             ExprKind::Binary { op, left, right, .. }
                 if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr)
@@ -594,6 +596,13 @@ impl Builder<'_> {
 /// Whether `expr` is a literal of a basic type.
 fn is_literal(file: &File, expr: ExprId) -> bool {
     matches!(file.expr(expr).kind, ExprKind::BasicLit(_))
+}
+
+/// Whether a channel is made where it is received from: nobody else has it, as `<-make(chan struct{})` that is to wait
+/// for ever.
+fn is_fresh(file: &File, channel: ExprId) -> bool {
+    let ExprKind::Call { callee, .. } = file.expr(file.unparen(channel)).kind else { return false };
+    matches!(file.expr(file.unparen(callee)).kind, ExprKind::Ident(name) if name.as_str() == "make")
 }
 
 /// Whether evaluating `expr` may be a step. Looks at a few nodes only, and then says yes, so that

@@ -290,9 +290,7 @@ fn has_field(
     let places = function.object_places(at, operand);
     let Some(place) = places.only() else { return false };
     if let (Root::Made(made), []) = (place.root, &place.path[..]) {
-        return function
-            .file
-            .field_of(made, is_field)
+        return field_within(function.file, made, is_field)
             .is_some_and(|value| !fixed || is_fixed(function, value));
     }
     if let (Root::Call(made, 0), []) = (place.root, &place.path[..])
@@ -320,10 +318,20 @@ fn gives_with(
         let places = value.map(|value| function.object_places(at, value));
         let Some(place) = places.as_ref().and_then(|places| places.only()) else { return false };
         let (Root::Made(made), []) = (place.root, &place.path[..]) else { return false };
-        let value = file.field_of(made, is_field);
+        let value = field_within(file, made, is_field);
         value.is_some_and(|value| !fixed || is_fixed(function, value))
     };
     given.peek().is_some() && given.all(has_field)
+}
+
+/// The value that a composite literal gives such a field, its own or that of a part of it: what wraps a client waits
+/// as long as that.
+fn field_within(file: &File, made: ExprId, is_field: &dyn Fn(&str) -> bool) -> Option<ExprId> {
+    let of_part = || {
+        let ExprKind::CompositeLit { elements, .. } = &file.expr(made).kind else { return None };
+        elements.iter().find_map(|part| file.field_of(made_by(file, part.value), is_field))
+    };
+    file.field_of(made, is_field).or_else(of_part)
 }
 
 /// Whether a field of a variable is assigned above a call.

@@ -226,12 +226,37 @@ pub fn held(cx: &FunctionCx<'_>, read: &Read<'_>, spawn: &Spawn) -> Vec<Held> {
         let Some(parameter) = parameter(function, spawn.at.body, &effect.place) else { continue };
         let Some(what) = exchange(cx, function, parameter, effect) else { continue };
         let is_new = !found.iter().any(|held| held.parameter == parameter);
+        if what == Exchange::Body && is_read_before(function, spawn.at, parameter) {
+            continue;
+        }
         if is_new && !is_kept(cx, read, spawn.at.body, &effect.place) {
             let used = cx.location(first_mention(function, spawn, parameter));
             found.push(Held { parameter, place: effect.place.clone(), what, used });
         }
     }
     found
+}
+
+/// Whether the body of a request was read to its end before a place, or its form parsed: whoever asks for the form
+/// after that is given what is kept.
+fn is_read_before(function: &Function<'_>, at: At, request: LocalId) -> bool {
+    let (file, cfg) = (function.file, &function.body(at.body).cfg);
+    let is_of_request = |expr: ExprId| match file.expr(file.unparen(expr)).kind {
+        ExprKind::Selector { base, .. } => function.variable(base) == Some(request),
+        _ => function.variable(expr) == Some(request),
+    };
+    cfg.steps().any(|step| {
+        let Step::Call(call) = cfg.step(step) else { return false };
+        let Some((base, name)) = file.method_call(call) else { return false };
+        let reads = match name.name.as_str() {
+            "ReadAll" => function.args(call).iter().any(|&arg| is_of_request(arg)),
+            "ParseForm" | "ParseMultipartForm" | "FormValue" | "PostFormValue" | "FormFile" => {
+                is_of_request(base)
+            }
+            _ => false,
+        };
+        reads && cfg.dominates(step, at.step)
+    })
 }
 
 /// Whether the body takes a value of a pool out of it for good: by a call without results that

@@ -214,7 +214,10 @@ fn not_stopped(
         _ => "with this module's `go` line the runtime keeps a timer until it fires or is stopped"
             .to_owned(),
     };
-    if goes_on == "ticks" && is_rare(cx, function, held) {
+    let ends = |lost: &held::Lost| matches!(lost.way, Way::Return | Way::End);
+    if goes_on == "ticks" && is_rare(cx, function, held)
+        || goes_on == "stays" && lost.iter().all(ends) && !adds_up(cx, function, held)
+    {
         finding.confidence = Confidence::Low;
     }
     if stops(held) {
@@ -226,6 +229,13 @@ fn not_stopped(
     }
     finding.defect = cx.location(call);
     Some(finding)
+}
+
+/// Whether the timers add up that are left when a loop ends, one for each time: it does so again and again, and they
+/// are not over soon.
+fn adds_up(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> bool {
+    remade::wait(function, held.call).is_none_or(|wait| wait > remade::BRIEF)
+        && matches!(recurrence::runs(&cx.package, cx.func), recurrence::Runs::Again(..))
 }
 
 /// Ticks that come at least so often, in nanoseconds, keep a processor busy even if they are those of one ticker.

@@ -2,7 +2,7 @@
 //! after the end of that context, or says so.
 
 use crate::catalog::{Callback, Called, Context};
-use crate::flow::Step;
+use crate::flow::{Step, StepId};
 use crate::index::{Callee, Def};
 use crate::rules::{FunctionCx, comments};
 use crate::source::Span;
@@ -129,6 +129,46 @@ pub fn others_follow(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId)
 pub fn waits_for_peers(function: &Function<'_>, call: ExprId) -> bool {
     callee_name(function, call)
         .is_some_and(|name| words(name).first().is_some_and(|word| word.as_str() == "accept"))
+}
+
+/// Whether what a call gives, or a part of it, is given to a goroutine that the function does not wait for: the end of
+/// the function's own context must not be the end of that.
+pub fn is_left_to_goroutine(function: &Function<'_>, call: ExprId) -> bool {
+    let file = function.file;
+    let decl = Node::Decl(function.index.func(function.id).decl);
+    let given = file.descendants(decl).find_map(|node| {
+        let Node::Stmt(stmt) = node else { return None };
+        let (StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. }) =
+            &file.stmt(stmt).kind
+        else {
+            return None;
+        };
+        let is_it = matches!(right[..], [value] if file.unparen(value) == call);
+        function.variable(*left.first().filter(|_| is_it)?)
+    });
+    let Some(given) = given else { return false };
+    let part = |arg: ExprId| match file.expr(file.unparen(arg)).kind {
+        ExprKind::Selector { base, .. } => function.variable(base),
+        _ => function.variable(arg),
+    };
+    function.bodies().any(|body| {
+        let cfg = &function.body(body).cfg;
+        let starts = |step: StepId| {
+            let Step::Go(stmt) = cfg.step(step) else { return false };
+            let StmtKind::Go(started) = file.stmt(stmt).kind else { return false };
+            function.args(started).iter().any(|&arg| part(arg) == Some(given))
+        };
+        let waits = |step: StepId| match cfg.step(step) {
+            Step::Recv(_) | Step::Comm(_) => true,
+            Step::Call(call) => {
+                file.method_call(call).is_some_and(|(_, name)| name.name.as_str() == "Wait")
+            }
+            _ => false,
+        };
+        cfg.steps()
+            .filter(|&step| starts(step))
+            .any(|go| !cfg.steps().any(|step| waits(step) && cfg.reaches(go, step)))
+    })
 }
 
 /// The last name of what is called.

@@ -133,6 +133,7 @@ fn check_call(
     if purpose::ends_something(function, waits)
         || purpose::is_explained(function, &spans)
         || purpose::after_the_end(function, at)
+        || purpose::is_left_to_goroutine(function, call)
     {
         return None;
     }

@@ -10,13 +10,14 @@ use super::holders::{self, may_end_parts};
 use super::{Held, may_have_ended};
 use crate::catalog::{End, Pure};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, LocalId};
+use crate::index::{Callee, Def, FuncId, LocalId};
 use crate::rules::{FunctionCx, conditions, turns};
 use crate::source::Span;
 use crate::summary::{
-    Act, At, BodyFlow, Definition, Effect, Function, Mode, Place, Read, Root, Source, covering,
+    Act, At, BodyFlow, BodyId, Definition, Effect, Function, Mode, Place, Read, Root, Source,
+    covering,
 };
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// A place where a thing is lost.
 pub struct Lost {
@@ -244,6 +245,7 @@ fn settled(
     let mut names: Vec<Name> = Vec::new();
     let mut open = vec![(Name { place: held.whole(), kind: Kind::Given }, None)];
     let mut settled: FxHashSet<StepId> = ended_by_function(function, held).collect();
+    settled.extend(ended_below(cx, function, held));
     while let Some((name, since)) = open.pop() {
         if names.iter().any(|known| known.place == name.place) {
             continue;
@@ -365,6 +367,80 @@ fn ended_by_function<'h>(
                 _ => args.iter().any(|&arg| function.places(at, arg).may_be(&thing)),
             }
     })
+}
+
+/// The calls of functions of the run that give the thing to a function which ends it, as a helper does that reads a
+/// body to its end: on every way but those on which there is none.
+fn ended_below<'h>(
+    cx: &'h FunctionCx<'_>,
+    function: &'h Function<'_>,
+    held: &'h Held<'_>,
+) -> impl Iterator<Item = StepId> + 'h {
+    let (whole, thing) = (held.whole(), held.thing());
+    let by_function = held.fact.ends.iter().any(|end| matches!(end, End::Function(_)));
+    let cfg = &function.body(held.at.body).cfg;
+    cfg.steps().filter(move |&step| {
+        let Step::Call(call) = cfg.step(step) else { return false };
+        let Callee::Func(func) = *function.info.callee(call) else { return false };
+        let at = At { body: held.at.body, step };
+        by_function
+            && (0..).zip(function.args(call)).any(|(index, &arg)| {
+                let (given, param) = (function.places(at, arg), Place::root(Root::Param(index)));
+                match &held.fact.place.field {
+                    _ if given.may_be(&thing) => is_ended_in(cx, held, func, &param),
+                    Some(field) if given.may_be(&whole) => {
+                        is_ended_in(cx, held, func, &param.field(Symbol::new(field)))
+                    }
+                    _ => false,
+                }
+            })
+    })
+}
+
+/// Whether a function gives what it is given to one that ends it, whenever there is something.
+fn is_ended_in(cx: &FunctionCx<'_>, held: &Held<'_>, func: FuncId, place: &Place) -> bool {
+    let Some(read) = cx.summaries().read(func) else { return false };
+    let function = &read.function;
+    let cfg = &function.body(BodyId::OWN).cfg;
+    let ends = |step: StepId| {
+        let Step::Call(call) = cfg.step(step) else { return false };
+        let at = At { body: BodyId::OWN, step };
+        is_end(function, held, call)
+            && function.args(call).iter().any(|&arg| function.places(at, arg).may_be(place))
+    };
+    let ended: FxHashSet<StepId> = cfg.steps().filter(|&step| ends(step)).collect();
+    !ended.is_empty() && !cfg.finds(Start::Entry, (), &mut Without { function, ended })
+}
+
+/// Looks for a way out past none of some steps, on which nothing was found nil.
+struct Without<'w, 'a> {
+    function: &'w Function<'a>,
+    ended: FxHashSet<StepId>,
+}
+
+impl Walk for Without<'_, '_> {
+    type State = ();
+
+    fn step(&mut self, (): &(), step: StepId) -> Passing<()> {
+        if self.ended.contains(&step) { Passing::Drop } else { Passing::On(()) }
+    }
+
+    fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
+        let Some((condition, holds)) = edge.kind.condition() else { return Some(()) };
+        let file = self.function.file;
+        let is_nil = |expr: ExprId| matches!(self.function.info.resolve(expr), Def::Nil);
+        let found_nil = match file.expr(file.unparen(condition)).kind {
+            ExprKind::Binary { op, left, right, .. } if is_nil(left) || is_nil(right) => {
+                op == BinaryOp::Eq && holds || op == BinaryOp::Ne && !holds
+            }
+            _ => false,
+        };
+        (!found_nil).then_some(())
+    }
+
+    fn exit(&mut self, (): &(), exit: Exit) -> bool {
+        matches!(exit, Exit::Return(_) | Exit::End)
+    }
 }
 
 /// Whether an act is done to the thing itself, or for a channel to a part of it.

@@ -14,7 +14,7 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind};
 const SOON: i128 = 5_000_000_000;
 
 /// Waits up to this long leave little behind, however often: what the turns of so much time have made.
-const BRIEF: i128 = 30_000_000_000;
+pub(super) const BRIEF: i128 = 30_000_000_000;
 
 /// The finding about a ticker or timer that is thrown away while it runs, if there is one.
 pub fn check(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> Option<Finding> {
