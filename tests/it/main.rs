@@ -61,6 +61,7 @@ mod reserved;
 mod robustness;
 mod ruled_out;
 mod schedules;
+mod settled_elsewhere;
 mod shared;
 mod sides;
 mod started;
