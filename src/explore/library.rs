@@ -405,7 +405,8 @@ impl Machine<'_> {
         let site = process.site();
         let want = call.want;
         let arg = |at: usize| call.args.get(at).copied().unwrap_or(Value::Nil);
-        let results = match self.program.external(id).intrinsic {
+        let intrinsic = self.program.external(id).intrinsic;
+        let results = match intrinsic {
             Intrinsic::Unknown => {
                 // C calls what was exported to it, without being given it.
                 if self.program.external(id).path.as_str() == "C" {
@@ -424,7 +425,12 @@ impl Machine<'_> {
                 self.escape_callable(state, &call.args);
                 Vec::new()
             }
-            Intrinsic::CallsString => {
+            Intrinsic::CallsWrite | Intrinsic::CallsString => {
+                let writers = usize::from(intrinsic == Intrinsic::CallsWrite);
+                let (given, names) = (call.args.iter().take(writers), intrinsic.runs());
+                if let Some(result) = self.call_through(state, process, &call, given, names) {
+                    return result;
+                }
                 if let Some(result) = self.call_string(state, process, &call) {
                     return result;
                 }
@@ -432,7 +438,8 @@ impl Machine<'_> {
                 Vec::new()
             }
             Intrinsic::CallsRead => {
-                if let Some(result) = self.call_read(state, process, &call) {
+                let (given, names) = (call.args.iter(), intrinsic.runs());
+                if let Some(result) = self.call_through(state, process, &call, given, names) {
                     return result;
                 }
                 for &value in &call.args {
@@ -643,20 +650,25 @@ impl Machine<'_> {
         verb.is_none_or(|verb| matches!(verb, 'v' | 's' | 'q' | 'x' | 'X' | 'w'))
     }
 
-    /// Reading calls `Read` of the reader, copying `Write` of the writer.
-    fn call_read(
+    /// Reading calls `Read` of the reader, copying and printing to a writer its `Write`: the first such method of what is
+    /// given.
+    fn call_through<'v>(
         &mut self,
         state: &mut State,
         process: &mut Process,
         call: &Call,
+        given: impl Iterator<Item = &'v Value>,
+        names: &[&str],
     ) -> Option<Result<(), Stop>> {
-        for &value in &call.args {
-            for name in Intrinsic::CallsRead.runs() {
+        for &value in given {
+            for name in names {
                 let Some(name) = self.program.name_id(name) else { continue };
                 if value.object().is_none() {
                     continue;
                 }
-                if let Ok(Member::Method(func, receiver)) = self.member(state, value, name) {
+                if let Ok(Member::Method(func, receiver)) = self.member(state, value, name)
+                    && self.program.func(func).traits.synchronises
+                {
                     self.deliver(state, process, Vec::new(), call.want);
                     let buffer = state.unknown(TypeId::UNKNOWN);
                     let call = Call {

@@ -117,6 +117,8 @@ pub enum Intrinsic {
     CallsRead,
     /// `fmt.Println` and the like: calls `String` or `Error` of its arguments.
     CallsString,
+    /// `fmt.Fprintln` and the like: calls `Write` of what is printed to, and what [`Intrinsic::CallsString`] does.
+    CallsWrite,
 }
 
 /// The package `sync` for what stands in for it: packages that wrap it have types of the same names and methods,
@@ -175,6 +177,7 @@ impl Intrinsic {
         match self {
             Intrinsic::CallsString => &["String", "Error"],
             Intrinsic::CallsRead => &["Read", "Write"],
+            Intrinsic::CallsWrite => &["Write"],
             _ => &[],
         }
     }
@@ -188,6 +191,7 @@ impl Intrinsic {
                 | Intrinsic::WrapError
                 | Intrinsic::ErrorIs
                 | Intrinsic::CallsString
+                | Intrinsic::CallsWrite
                 | Intrinsic::Processors
         )
     }
@@ -245,6 +249,7 @@ pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
             "github.com/pkg/errors" | "github.com/cockroachdb/errors",
             "Wrap" | "Wrapf" | "WithMessage" | "WithMessagef" | "WithStack",
         ) => Intrinsic::WrapError,
+        ("fmt", _) if name.starts_with("Fprint") => Intrinsic::CallsWrite,
         ("fmt", _) if name.contains("rint") => Intrinsic::CallsString,
         ("io" | "io/ioutil", "ReadAll" | "ReadFull" | "Copy" | "CopyN" | "ReadAtLeast") => {
             Intrinsic::CallsRead

@@ -71,6 +71,7 @@ mod traffic;
 mod unanswered;
 mod unbegun;
 mod unclosed;
+mod undelivered;
 mod under_lock;
 mod unended;
 mod ungiven;
@@ -192,7 +193,10 @@ pub fn select_never_ready(package: &PackageCx<'_>, findings: &mut Vec<Finding>) 
 
 /// Receives from channels that nobody sends on or closes.
 pub fn receive_without_sender(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    each_function(package, &["make(chan"], |scene| unserved::receives(scene, findings));
+    each_function(package, &["make(chan"], |scene| {
+        unserved::receives(scene, findings);
+        undelivered::check(scene, findings);
+    });
     each_function(package, &["select {"], |scene| dead_arm::check(scene, findings));
     each_function(package, &[".Stop()"], |scene| drained::check(scene, findings));
     each_function(package, &[" = nil"], |scene| exhausted::check(scene, findings));

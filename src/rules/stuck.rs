@@ -123,7 +123,7 @@ impl<'a> Explorer<'a> {
         let receives = |file: &File| memchr::memmem::find(file.source.bytes(), b"<-").is_some();
         let may = |file: &File| {
             makes_channels && (holds(file, "make") || receives(file))
-                || ["go", "Lock", "RLock"].iter().any(|word| holds(file, word))
+                || ["go", "Lock", "RLock", "TryLock"].iter().any(|word| holds(file, word))
                 || file.funcs().any(|(_, func)| is_entry(func.name.name.as_str()))
         };
         files.iter().any(|&(id, file)| wanted(id) && may(file))

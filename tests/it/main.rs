@@ -73,6 +73,7 @@ mod thrown_away;
 mod timers_alone;
 mod together;
 mod twice;
+mod undelivered;
 mod unlocked;
 mod untaken;
 mod untold;

@@ -55,6 +55,8 @@ struct Operation {
     deferred: bool,
     /// Whether it may fail, and a condition asks whether it did: `TryLock`.
     tried: bool,
+    /// Whether it waits until a context ends that it is given: `TryLock(ctx)` of a type of one's own.
+    waits: bool,
 }
 
 /// Reports the locks that the function keeps on a path.
@@ -137,16 +139,19 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
         let gives = !matches!(scene.parent(node), Some(Node::Stmt(stmt))
             if matches!(scene.file.stmt(stmt).kind,
                 StmtKind::Expr(_) | StmtKind::Defer(_) | StmtKind::Go(_)));
-        let (true, Some(at)) = (scene.args(call).is_empty(), read.function.at_call(call)) else {
+        let tried = tried.is_some();
+        let args = scene.args(call);
+        let waits = tried && args.iter().all(|&arg| scene.info.type_of(arg).is_context());
+        let (true, Some(at)) = (args.is_empty() || waits, read.function.at_call(call)) else {
             continue;
         };
-        let tried = tried.is_some();
+        let waits = waits && !args.is_empty();
         if gives != tried || tried && !is_asked(scene, call) {
             continue;
         }
         let deferred = scene.is_deferred(call);
         let text = scene.text(base);
-        found.push(Operation { at, call, base, text, name, through, deferred, tried });
+        found.push(Operation { at, call, base, text, name, through, deferred, tried, waits });
     }
     found
 }
@@ -180,7 +185,7 @@ fn check_lock<'a>(
     let of_element = element_variable(scene, lock.base);
     let variable = root_variable(scene, lock.base).or(of_element.map(Some))?;
     // A lock that is only ever tried keeps nobody waiting.
-    if lock.tried && !has_writer(scene, lock) {
+    if lock.tried && !lock.waits && !has_writer(scene, lock) {
         return None;
     }
     // The next turn of a loop may lock the next element.
@@ -201,9 +206,9 @@ fn check_lock<'a>(
         && unlocks.is_empty()
         && !takes_out(scene, lock)
         && is_kept(scene, lock);
-    // A literal may give back what its function has locked, but not what it locks itself.
-    let apart =
-        |unlock: &&Operation| lock.at.body == BodyId::OWN && is_own(read, operations, unlock);
+    // A literal may give back what its function has locked, but not what it locks itself; nor does the function give
+    // back what a literal has locked.
+    let apart = |unlock: &&Operation| is_own(read, operations, unlock);
     let (unlocks, others): (Vec<&Operation>, Vec<&Operation>) =
         unlocks.into_iter().partition(|unlock| unlock.at.body == lock.at.body);
     // A literal that gives it back has it from where it is made on.
@@ -564,16 +569,18 @@ impl Held<'_, '_> {
     }
 }
 
+/// The methods that take a lock, or try to, and those that give it back.
+const LOCKS: [&str; 4] = ["Lock", "RLock", "TryLock", "TryRLock"];
+const UNLOCKS: [&str; 2] = ["Unlock", "RUnlock"];
+
 /// Whether a function unlocks something that it does not lock itself.
 fn gives_back(deeds: &[Deed]) -> bool {
-    let does = |deed: &Deed, names: [&str; 2]| match deed.act {
+    let does = |deed: &Deed, names: &[&str]| match deed.act {
         Act::Method(name) => names.contains(&name.as_str()),
         _ => false,
     };
-    let locks = |place: &Place| {
-        deeds.iter().any(|deed| deed.place == *place && does(deed, ["Lock", "RLock"]))
-    };
-    deeds.iter().any(|deed| does(deed, ["Unlock", "RUnlock"]) && !locks(&deed.place))
+    let locks = |place: &Place| deeds.iter().any(|deed| deed.place == *place && does(deed, &LOCKS));
+    deeds.iter().any(|deed| does(deed, &UNLOCKS) && !locks(&deed.place))
 }
 
 /// Whether a way through a function unlocks something before it has locked it, and so what its caller holds;
@@ -599,22 +606,21 @@ fn unlocks_first(cx: &FunctionCx<'_>, func: FuncId, depth: u32) -> bool {
         })
     };
     let effects = &read.effects(BodyId::OWN).effects;
-    let does = |effect: &Effect, names: [&str; 2]| match effect.act {
+    let does = |effect: &Effect, names: &[&str]| match effect.act {
         Act::Method(name) => effect.mode == Mode::Now && names.contains(&name.as_str()),
         _ => false,
     };
-    let steps = |names: [&str; 2], place: &Place| -> FxHashSet<StepId> {
+    let steps = |names: &[&str], place: &Place| -> FxHashSet<StepId> {
         let alike = effects.iter().filter(|it| it.place == *place && does(it, names));
         alike.map(|effect| effect.at.step).collect()
     };
     let cfg = &read.function.body(BodyId::OWN).cfg;
-    let (lock, unlock) = (["Lock", "RLock"], ["Unlock", "RUnlock"]);
     let mut seen: FxHashSet<&Place> = FxHashSet::default();
-    effects.iter().filter(|effect| does(effect, unlock)).any(|effect| {
+    effects.iter().filter(|effect| does(effect, &UNLOCKS)).any(|effect| {
         let place = &effect.place;
         seen.insert(place) && {
             // A call that does both leaves things as they were.
-            let (locks, unlocks) = (steps(lock, place), steps(unlock, place));
+            let (locks, unlocks) = (steps(&LOCKS, place), steps(&UNLOCKS, place));
             let only = |one: &FxHashSet<StepId>, other: &FxHashSet<StepId>, step: StepId| {
                 one.contains(&step) && !other.contains(&step)
             };

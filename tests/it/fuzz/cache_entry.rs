@@ -93,7 +93,7 @@ pub fn target(bytes: &[u8]) {
 }
 
 /// `bytes` with some changes.
-fn edited(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
+pub fn edited(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     while !choices.is_over() {
         let at =

@@ -9,6 +9,7 @@ pub mod config;
 pub mod editor;
 pub mod edits;
 pub mod modules;
+pub mod pack;
 #[cfg(test)]
 mod replay;
 pub mod soup;
@@ -25,4 +26,5 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("config", config::target),
     ("modules", modules::target),
     ("cache", cache_entry::target),
+    ("facts", pack::target),
 ];
