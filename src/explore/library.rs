@@ -426,9 +426,8 @@ impl Machine<'_> {
                 Vec::new()
             }
             Intrinsic::CallsWrite | Intrinsic::CallsString => {
-                let writers = usize::from(intrinsic == Intrinsic::CallsWrite);
-                let (given, names) = (call.args.iter().take(writers), intrinsic.runs());
-                if let Some(result) = self.call_through(state, process, &call, given, names) {
+                let writer = call.args.first().filter(|_| intrinsic == Intrinsic::CallsWrite);
+                if let Some(result) = self.call_through(state, process, &call, writer, &["Write"]) {
                     return result;
                 }
                 if let Some(result) = self.call_string(state, process, &call) {
@@ -438,8 +437,8 @@ impl Machine<'_> {
                 Vec::new()
             }
             Intrinsic::CallsRead => {
-                let (given, names) = (call.args.iter(), intrinsic.runs());
-                if let Some(result) = self.call_through(state, process, &call, given, names) {
+                let names = intrinsic.runs();
+                if let Some(result) = self.call_through(state, process, &call, &call.args, names) {
                     return result;
                 }
                 for &value in &call.args {
@@ -657,7 +656,7 @@ impl Machine<'_> {
         state: &mut State,
         process: &mut Process,
         call: &Call,
-        given: impl Iterator<Item = &'v Value>,
+        given: impl IntoIterator<Item = &'v Value>,
         names: &[&str],
     ) -> Option<Result<(), Stop>> {
         for &value in given {

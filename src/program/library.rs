@@ -177,7 +177,7 @@ impl Intrinsic {
         match self {
             Intrinsic::CallsString => &["String", "Error"],
             Intrinsic::CallsRead => &["Read", "Write"],
-            Intrinsic::CallsWrite => &["Write"],
+            Intrinsic::CallsWrite => &["Write", "String", "Error"],
             _ => &[],
         }
     }

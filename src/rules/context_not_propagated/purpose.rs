@@ -3,10 +3,10 @@
 
 use crate::catalog::{Callback, Called, Context};
 use crate::flow::{Step, StepId};
-use crate::index::{Callee, Def};
+use crate::index::{Callee, Def, LocalId};
 use crate::rules::{FunctionCx, comments};
 use crate::source::Span;
-use crate::summary::{At, Function, facts};
+use crate::summary::{At, Function, Source, facts};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, StmtKind};
 
 /// First words of the names of functions that put an end to something.
@@ -135,18 +135,13 @@ pub fn waits_for_peers(function: &Function<'_>, call: ExprId) -> bool {
 /// the function's own context must not be the end of that.
 pub fn is_left_to_goroutine(function: &Function<'_>, call: ExprId) -> bool {
     let file = function.file;
-    let decl = Node::Decl(function.index.func(function.id).decl);
-    let given = file.descendants(decl).find_map(|node| {
-        let Node::Stmt(stmt) = node else { return None };
-        let (StmtKind::Define { left, right } | StmtKind::Assign { left, right, .. }) =
-            &file.stmt(stmt).kind
-        else {
-            return None;
-        };
-        let is_it = matches!(right[..], [value] if file.unparen(value) == call);
-        function.variable(*left.first().filter(|_| is_it)?)
-    });
-    let Some(given) = given else { return false };
+    let is_given = |local: LocalId| {
+        function.definitions_of(local).any(|definition| match definition.source {
+            Source::Expr(value) => file.unparen(value) == call,
+            Source::Result(of, place) => of == call && place == 0,
+            _ => false,
+        })
+    };
     let part = |arg: ExprId| match file.expr(file.unparen(arg)).kind {
         ExprKind::Selector { base, .. } => function.variable(base),
         _ => function.variable(arg),
@@ -156,7 +151,7 @@ pub fn is_left_to_goroutine(function: &Function<'_>, call: ExprId) -> bool {
         let starts = |step: StepId| {
             let Step::Go(stmt) = cfg.step(step) else { return false };
             let StmtKind::Go(started) = file.stmt(stmt).kind else { return false };
-            function.args(started).iter().any(|&arg| part(arg) == Some(given))
+            function.args(started).iter().any(|&arg| part(arg).is_some_and(is_given))
         };
         let waits = |step: StepId| match cfg.step(step) {
             Step::Recv(_) | Step::Comm(_) => true,

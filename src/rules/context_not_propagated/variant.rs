@@ -133,12 +133,14 @@ fn check_call(
     if purpose::ends_something(function, waits)
         || purpose::is_explained(function, &spans)
         || purpose::after_the_end(function, at)
-        || purpose::is_left_to_goroutine(function, call)
     {
         return None;
     }
     let Reach::Own(own) = own::at_hand(cx, read, at) else { return None };
-    if purpose::is_watched(cx, function, at) || purpose::asks_for_deadline(function, &own.text) {
+    if purpose::is_watched(cx, function, at)
+        || purpose::asks_for_deadline(function, &own.text)
+        || purpose::is_left_to_goroutine(function, call)
+    {
         return None;
     }
     // A type that is made to end by itself may know better than its context.

@@ -55,8 +55,6 @@ struct Operation {
     deferred: bool,
     /// Whether it may fail, and a condition asks whether it did: `TryLock`.
     tried: bool,
-    /// Whether it waits until a context ends that it is given: `TryLock(ctx)` of a type of one's own.
-    waits: bool,
 }
 
 /// Reports the locks that the function keeps on a path.
@@ -140,18 +138,18 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
             if matches!(scene.file.stmt(stmt).kind,
                 StmtKind::Expr(_) | StmtKind::Defer(_) | StmtKind::Go(_)));
         let tried = tried.is_some();
-        let args = scene.args(call);
-        let waits = tried && args.iter().all(|&arg| scene.info.type_of(arg).is_context());
-        let (true, Some(at)) = (args.is_empty() || waits, read.function.at_call(call)) else {
+        // `TryLock(ctx)` of a type of one's own waits until that ends.
+        let is_end = |&arg: &ExprId| tried && scene.info.type_of(arg).is_context();
+        let (true, Some(at)) = (scene.args(call).iter().all(is_end), read.function.at_call(call))
+        else {
             continue;
         };
-        let waits = waits && !args.is_empty();
         if gives != tried || tried && !is_asked(scene, call) {
             continue;
         }
         let deferred = scene.is_deferred(call);
         let text = scene.text(base);
-        found.push(Operation { at, call, base, text, name, through, deferred, tried, waits });
+        found.push(Operation { at, call, base, text, name, through, deferred, tried });
     }
     found
 }
@@ -184,8 +182,8 @@ fn check_lock<'a>(
     let cfg = &function.body(lock.at.body).cfg;
     let of_element = element_variable(scene, lock.base);
     let variable = root_variable(scene, lock.base).or(of_element.map(Some))?;
-    // A lock that is only ever tried keeps nobody waiting.
-    if lock.tried && !lock.waits && !has_writer(scene, lock) {
+    // A lock that is only ever tried keeps nobody waiting, unless to try it is to wait.
+    if lock.tried && scene.args(lock.call).is_empty() && !has_writer(scene, lock) {
         return None;
     }
     // The next turn of a loop may lock the next element.

@@ -7,34 +7,42 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::{Callee, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Builtin, Callee, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
+use crate::rules::conditions::locals_in;
 use crate::rules::evidence::{confidence, first_line};
 use crate::rules::scene::Scene;
 use crate::source::{Location, Span};
-use crate::summary::Source;
+use crate::summary::{Function, Source};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
 /// Reports the waits of the function for answers that cannot come once something has ended.
 pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+    let Some(read) = scene.cx.summaries().read(scene.cx.func) else { return };
+    let function = &read.function;
+    let answers = |request: ExprId| {
+        let mut named = locals_in(function, Node::Expr(request));
+        named.retain(|&local| is_made(function, local));
+        named
+    };
     for &node in scene.nodes.iter() {
         let Node::Stmt(stmt) = node else { continue };
         let StmtKind::Expr(call) = scene.file.stmt(stmt).kind else { continue };
         let call = scene.file.unparen(call);
         let Callee::Func(to) = *scene.info.callee(call) else { continue };
-        if to.package != scene.cx.package.package || to == scene.cx.func {
+        let args = scene.args(call);
+        let is_own = to.package == scene.cx.package.package && to != scene.cx.func;
+        if !is_own || args.iter().all(|&arg| answers(arg).is_empty()) {
             continue;
         }
-        let made = |&local: &LocalId| is_made(scene, local);
         let Some(sender) = Sender::of(scene, to) else { continue };
-        let args = scene.args(call);
         let given = |place: u32| args.get(place as usize).copied();
         let (Some(request), Some(end)) = (given(sender.value), given(sender.end)) else { continue };
         if scene.is_nil(end) {
             continue;
         }
-        for answer in locals_in(scene, request).into_iter().filter(made) {
-            findings.extend(lost(scene, call, answer, end, &sender));
+        for answer in answers(request) {
+            findings.extend(lost(scene, function, call, answer, end, &sender));
         }
     }
 }
@@ -56,6 +64,7 @@ impl Sender {
             return None;
         }
         let scene = Scene::new(FunctionCx { func, ..scene.cx })?;
+        let read = scene.cx.summaries().read(func)?;
         let param = |expr: ExprId| match scene.info.local(scene.local(expr)?).kind {
             LocalKind::Param(place) => Some(place),
             _ => None,
@@ -80,62 +89,43 @@ impl Sender {
         clauses.iter().find_map(|clause| {
             let comm = clause.comm?;
             let from = Step::Comm(comm).received_from(scene.file)?;
-            let end = param(from).or_else(|| param(ended(&scene, from)?))?;
+            let end = param(from).or_else(|| param(read.function.done_of(from)?))?;
             let span = first_line(&scene, scene.span(Node::Stmt(comm)));
             Some(Sender { value, end, gives_up: scene.cx.location(span) })
         })
     }
 }
 
-/// The context of `ctx.Done()`.
-fn ended(scene: &Scene<'_>, channel: ExprId) -> Option<ExprId> {
-    let (context, name) = scene.method_call(channel)?;
-    (name.name.as_str() == "Done" && scene.info.type_of(context).is_context()).then_some(context)
-}
-
-/// The variables that an expression names.
-fn locals_in(scene: &Scene<'_>, expr: ExprId) -> Vec<LocalId> {
-    let inside = scene.file.descendants(Node::Expr(expr)).filter_map(|node| match node {
-        Node::Expr(expr) => scene.local(expr),
-        Node::Stmt(_) | Node::Decl(_) => None,
-    });
-    inside.collect()
-}
-
 /// Whether a variable is a channel of the function that is made once.
-fn is_made(scene: &Scene<'_>, local: LocalId) -> bool {
-    let declared = scene.info.local(local);
-    let made = || {
-        let read = scene.cx.summaries().read(scene.cx.func)?;
-        match read.function.only_definition_of(local)?.source {
-            Source::Expr(made) => Some(matches!(scene.file.expr(made).kind, ExprKind::Call { .. })),
-            _ => None,
-        }
-    };
+fn is_made(function: &Function<'_>, local: LocalId) -> bool {
+    let declared = function.info.local(local);
+    let is_make =
+        |made: ExprId| matches!(function.info.callee(made), Callee::Builtin(Builtin::Make));
     declared.kind == LocalKind::Var
         && matches!(declared.ty, Type::Chan(..))
-        && made().unwrap_or_default()
+        && function
+            .only_definition_of(local)
+            .is_some_and(|only| matches!(only.source, Source::Expr(made) if is_make(made)))
 }
 
 /// The wait for an answer behind the call that may not hand the request over, if it does not look at the end.
 fn lost(
     scene: &Scene<'_>,
+    function: &Function<'_>,
     call: ExprId,
     answer: LocalId,
     end: ExprId,
     sender: &Sender,
 ) -> Option<Finding> {
     let (home, called) = (scene.literal_around(Node::Expr(call)), scene.span(Node::Expr(call)));
-    let end = scene.text(ended(scene, end).unwrap_or(end));
+    let end = scene.text(function.done_of(end).unwrap_or(end));
     let is_end = |channel: ExprId| {
         scene.text(channel) == end
-            || ended(scene, channel).is_some_and(|context| scene.text(context) == end)
-    };
-    let of_answer = |comm: StmtId| {
-        let from = Step::Comm(comm).received_from(scene.file);
-        from.is_some_and(|from| scene.local(from) == Some(answer))
+            || function.done_of(channel).is_some_and(|context| scene.text(context) == end)
     };
     let received = |comm: StmtId| Step::Comm(comm).received_from(scene.file);
+    let of_answer =
+        |comm: StmtId| received(comm).is_some_and(|from| scene.local(from) == Some(answer));
     let later =
         |node: Node| scene.span(node).start >= called.end && scene.literal_around(node) == home;
     let wait =

@@ -11,6 +11,7 @@ use super::{Held, may_have_ended};
 use crate::catalog::{End, Pure};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Callee, Def, FuncId, LocalId};
+use crate::rules::scene::compared_with_nil;
 use crate::rules::{FunctionCx, conditions, turns};
 use crate::source::Span;
 use crate::summary::{
@@ -379,21 +380,20 @@ fn ended_below<'h>(
     let (whole, thing) = (held.whole(), held.thing());
     let by_function = held.fact.ends.iter().any(|end| matches!(end, End::Function(_)));
     let cfg = &function.body(held.at.body).cfg;
-    cfg.steps().filter(move |&step| {
+    cfg.steps().filter(move |_| by_function).filter(move |&step| {
         let Step::Call(call) = cfg.step(step) else { return false };
         let Callee::Func(func) = *function.info.callee(call) else { return false };
         let at = At { body: held.at.body, step };
-        by_function
-            && (0..).zip(function.args(call)).any(|(index, &arg)| {
-                let (given, param) = (function.places(at, arg), Place::root(Root::Param(index)));
-                match &held.fact.place.field {
-                    _ if given.may_be(&thing) => is_ended_in(cx, held, func, &param),
-                    Some(field) if given.may_be(&whole) => {
-                        is_ended_in(cx, held, func, &param.field(Symbol::new(field)))
-                    }
-                    _ => false,
+        (0..).zip(function.args(call)).any(|(index, &arg)| {
+            let (given, param) = (function.places(at, arg), Place::root(Root::Param(index)));
+            match &held.fact.place.field {
+                _ if given.may_be(&thing) => is_ended_in(cx, held, func, &param),
+                Some(field) if given.may_be(&whole) => {
+                    is_ended_in(cx, held, func, &param.field(Symbol::new(field)))
                 }
-            })
+                _ => false,
+            }
+        })
     })
 }
 
@@ -427,14 +427,8 @@ impl Walk for Without<'_, '_> {
 
     fn edge(&mut self, (): &(), edge: &Edge) -> Option<()> {
         let Some((condition, holds)) = edge.kind.condition() else { return Some(()) };
-        let file = self.function.file;
-        let is_nil = |expr: ExprId| matches!(self.function.info.resolve(expr), Def::Nil);
-        let found_nil = match file.expr(file.unparen(condition)).kind {
-            ExprKind::Binary { op, left, right, .. } if is_nil(left) || is_nil(right) => {
-                op == BinaryOp::Eq && holds || op == BinaryOp::Ne && !holds
-            }
-            _ => false,
-        };
+        let asked = compared_with_nil(self.function.file, &self.function.info, condition);
+        let found_nil = asked.is_some_and(|(_, is_set)| is_set != holds);
         (!found_nil).then_some(())
     }
 
