@@ -116,7 +116,11 @@ fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
             if known || origin.detached || !kept && !is_root(cx, function, made) {
                 continue;
             }
-            if let Some(evidence) = evidence::waits_on(cx, read, call, index) {
+            let undecided = || !kept && is_undecided(cx, function, made);
+            let evidence = evidence::waits_on(cx, read, call, index).or_else(|| {
+                undecided().then(|| evidence::by_admission(cx, function, call, index))?
+            });
+            if let Some(evidence) = evidence {
                 let unclear = origin.roots.len() > 1;
                 let (derivations, deadline) = (origin.derivations, origin.deadline);
                 found.push(Fresh {

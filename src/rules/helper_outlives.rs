@@ -71,13 +71,14 @@ struct Helper {
 fn check_spawn(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<Finding> {
     let helper = helper(scene, read, go)?;
     let things = helped(scene, read, go, &helper)?;
-    let kept =
-        |&thing: &LocalId| is_kept(scene, read, go, thing) || governs_others(read, go, thing);
-    if things.iter().any(kept) {
+    if things.iter().any(|&thing| is_kept(scene, read, go, thing)) {
         return None;
     }
-    let left = leaves(scene, read, go, &helper, &things)
-        .or_else(|| turns(scene, read, go, &helper, &things))?;
+    let left = match things.iter().any(|&thing| governs_others(read, go, thing)) {
+        true => handed_on(scene, read, go, &helper, &things)?,
+        false => leaves(scene, read, go, &helper, &things)
+            .or_else(|| turns(scene, read, go, &helper, &things))?,
+    };
     (!callers_end_it(scene, &helper)).then(|| finding(scene, read, go, &helper, &left))
 }
 
@@ -269,6 +270,43 @@ fn governs_others(read: &Read<'_>, go: At, thing: LocalId) -> bool {
         read.effects(body).effects.iter().any(|effect| {
             effect.place == context && effect.at != go && effect.mode >= Mode::Spawned
         })
+    })
+}
+
+/// Where the function leaves its work to goroutines under a context that is derived from its caller's, which the
+/// goroutine does no more than to cancel when the object ends: when the caller's context is done, so is the work.
+fn handed_on(
+    scene: &Scene<'_>,
+    read: &Read<'_>,
+    go: At,
+    helper: &Helper,
+    things: &[LocalId],
+) -> Option<Span> {
+    let function = &read.function;
+    let &[cancel] = things else { return None };
+    let made = function.only_definition_of(cancel)?;
+    let Source::Result(derived, 1) = made.source else { return None };
+    let of_caller = || {
+        let &parent = function.args(derived).first()?;
+        let origin = scene.cx.summaries().context(function, function.at_call(derived)?, parent);
+        let place = origin.only()?;
+        Some(matches!(place.root, Root::Param(_)) && place.path.is_empty())
+    };
+    let serves = |name: &str| SERVES.iter().any(|verb| name.starts_with(verb));
+    if helper.end.root != Root::Receiver
+        || !of_caller().unwrap_or(false)
+        || serves(&scene.name.name.as_str().to_lowercase())
+    {
+        return None;
+    }
+    let cfg = &function.body(go.body).cfg;
+    cfg.steps().find_map(|step| {
+        let Step::Return(stmt) = cfg.step(step) else { return None };
+        let StmtKind::Return(ref values) = scene.file.stmt(stmt).kind else { return None };
+        let gives = values.iter().any(|&value| {
+            matches!(function.info.type_of(value), Type::Chan(..)) && !scene.is_nil(value)
+        });
+        (gives && cfg.reaches(go.step, step)).then(|| scene.file.stmt(stmt).span)
     })
 }
 
@@ -479,7 +517,9 @@ fn told(
                 at.step == *step && wait.what == What::Library(catalog::Wait::Exec)
             };
             let name = purpose_of(scene, call).map(str::to_lowercase);
-            let goes_on = name.is_some_and(|name| serves.iter().any(|verb| name.starts_with(verb)));
+            let goes_on = name.is_some_and(|name| serves.iter().any(|verb| name.starts_with(verb)))
+                && !matches!(function.info.type_of(call), Type::Chan(..))
+                && !is_for_others(scene, helper, call);
             return goes_on && !read.waits(go.body).iter().any(of_process)
                 || asks_for(function, at, call, &helper.end);
         }
@@ -488,6 +528,23 @@ fn told(
             || foreign_end(scene, read, at, received).is_some_and(|end| end == helper.end)
     };
     cfg.steps().filter(is_told).collect()
+}
+
+/// Whether a call waits for a `WaitGroup` in which the goroutine is not counted: at most it counts down for what others
+/// leave undone, in a loop.
+fn is_for_others(scene: &Scene<'_>, helper: &Helper, call: ExprId) -> bool {
+    let counter = |call: ExprId, wanted: &str| {
+        let (base, name) = scene.method_call(call)?;
+        let counts = scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup");
+        (counts && name.name.as_str() == wanted).then(|| scene.local(base))?
+    };
+    let Some(group) = counter(call, "Wait") else { return false };
+    scene.file.descendants(Node::Expr(helper.literal)).all(|node| match node {
+        Node::Expr(done) => {
+            counter(done, "Done") != Some(group) || !scene.loops_around(node).is_empty()
+        }
+        _ => true,
+    })
 }
 
 /// Whether a call asks of the end, a channel that it is given, whether it has come.

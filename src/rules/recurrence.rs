@@ -566,6 +566,11 @@ pub fn is_again(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
         || matches!(runs(cx, func), Runs::Again(..))
 }
 
+/// The loop without an end, or over a channel, in each turn of which a function comes to a place of its own.
+pub fn repeated_by(cx: &PackageCx<'_>, func: FuncId, node: Node) -> Option<Location> {
+    repeats(cx, func, &parents_in(cx, func), node)
+}
+
 /// What stands around what in a declared function.
 fn parents_in(cx: &PackageCx<'_>, func: FuncId) -> Parents {
     cx.index.file_of(func).parents(Node::Decl(cx.index.func(func).decl))

@@ -309,9 +309,15 @@ fn a_program_of_tests() {
     let program = "package main\n\nimport \"net/http\"\n\nfunc main() {\n\tfor {\n\t\tprintln(ask())\n\t}\n}\n\n\
                    func ask() int {\n\tanswer, err := http.Get(\"http://example.com\")\n\
                    \tif err != nil {\n\t\treturn 0\n\t}\n\treturn answer.StatusCode\n}\n";
-    tells(&[("test/main.go", program)], &["test/main.go:16 body-not-closed low"]);
-    tells(&[("examples/ask/main.go", program)], &["examples/ask/main.go:16 body-not-closed low"]);
-    tells(&[("probe/main.go", program)], &["probe/main.go:16 body-not-closed high"]);
+    let told = |dir: &str, bound: &str, body: &str| {
+        let file = format!("{dir}/main.go");
+        let bound = format!("{file}:12 missing-deadline {bound}");
+        let body = format!("{file}:16 body-not-closed {body}");
+        tells(&[(&file, program)], &[&bound, &body]);
+    };
+    told("test", "low", "low");
+    told("examples/ask", "low", "low");
+    told("probe", "medium", "high");
 }
 
 #[test]

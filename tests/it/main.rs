@@ -3,6 +3,7 @@
 mod harness;
 
 mod adopt;
+mod after_the_end;
 mod agreed;
 mod answers;
 mod apart;

@@ -120,6 +120,25 @@ fn by_neglect(function: &Function<'_>, call: ExprId, arg: u32) -> Option<Evidenc
     (is_method && arg == 0 && neglected && addresses).then_some(Evidence::by_form())
 }
 
+/// Of a function out of sight that is given `context.TODO()` first: its caller looks at an error of it, and who wrote
+/// that says himself that a context is missing.
+pub fn by_admission(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+    arg: u32,
+) -> Option<Evidence> {
+    let is_plain = purpose::callee_name(function, call)
+        .is_some_and(|name| !purpose::is_setting(name) && !purpose::is_telling(name));
+    let is_unseen = match function.info.callee(call) {
+        Callee::External(name) => name.receiver.is_none(),
+        Callee::Unknown { name } => name.is_some(),
+        _ => false,
+    };
+    let unknown = matches!(by_catalog(cx, function, call, arg), Known::Nothing);
+    (arg == 0 && is_plain && is_unseen && unknown).then(|| by_use(function, call)).flatten()
+}
+
 fn waits_within(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,

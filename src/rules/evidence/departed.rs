@@ -7,6 +7,11 @@
 //! or the sender itself, ask whether that is over, so it may be while methods are called; the `select` of the
 //! send has no arm for it. The end of the caller's context is no excuse: who gives `context.Background()` stays, and
 //! all others wait for what nobody can do any more.
+//!
+//! Where the channel has room of a constant size, each send after the end takes a place for good: that counts where
+//! the send has nothing beside and may come any number of times ([`filled`]).
+
+mod filled;
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
@@ -23,12 +28,14 @@ use crate::syntax::{ExprId, Node, StmtKind};
 /// Reports the sends that only the caller ends.
 pub(super) fn check(groups: &Groups<'_>, findings: &mut Vec<Finding>) {
     for group in groups.all().iter().filter(|group| !group.open && group.recipients.is_empty()) {
-        let Some(served) = Served::of(groups, group).filter(|served| served.room() == 0) else {
-            continue;
-        };
+        let Some(served) = Served::of(groups, group) else { continue };
         let mut told: Vec<usize> = Vec::new();
         for send in group.ops.iter().filter(|op| op.act == Act::Send) {
-            if !told.contains(&send.scene) && served.is_left_with(send) {
+            let stays = || match served.room() {
+                0 => served.is_left_with(send),
+                room => filled::stays(&served, send, room),
+            };
+            if !told.contains(&send.scene) && stays() {
                 told.push(send.scene);
                 findings.push(served.tell(send));
             }
@@ -188,10 +195,12 @@ impl<'g, 'a> Served<'g, 'a> {
             End::Channel(end, _) => end,
             End::Context(context) => return context.is_asked(scene, &self.receivers()),
         };
+        let owner = self.groups.scenes[self.receives[0].scene].cx.owner();
         let receives = |op: &Op| self.receives.iter().any(|receive| receive.scene == op.scene);
         end.ops.iter().any(|op| {
-            let owner = self.groups.scenes[op.scene].cx.owner();
-            op.act == Act::Receive && !receives(op) && owner == scene.cx.owner()
+            op.act == Act::Receive
+                && !receives(op)
+                && self.groups.scenes[op.scene].cx.owner() == owner
         })
     }
 
@@ -200,9 +209,13 @@ impl<'g, 'a> Served<'g, 'a> {
         let receive = self.receives[0];
         let receiver = &self.groups.scenes[receive.scene];
         let (name, end) = (scene.text(send.channel), receiver.text(self.arm.channel));
+        let room = self.room();
+        let waits = match room {
+            0 => "waits for nothing else than its caller's context".to_owned(),
+            _ => format!("waits for nothing else once the room for {room} is taken"),
+        };
         let message = format!(
-            "nobody receives from `{name}` once `{end}` {}, and this send waits for nothing else than its caller's \
-             context",
+            "nobody receives from `{name}` once `{end}` {}, and this send {waits}",
             self.is_over()
         );
         let mut finding =
@@ -213,13 +226,20 @@ impl<'g, 'a> Served<'g, 'a> {
             finding.labels.push(Label { location, role, message });
         };
         let maker = &self.groups.scenes[self.make.scene];
-        label(maker, self.make.node, Role::Made, "made here, unbuffered".to_owned());
+        let made = match room {
+            0 => "made here, unbuffered".to_owned(),
+            _ => format!("made here, with room for {room}"),
+        };
+        label(maker, self.make.node, Role::Made, made);
         let leaves = format!("`{}` leaves here", receiver.name.name);
         label(receiver, Node::Stmt(self.arm.comm), Role::Left, leaves);
         finding.labels.push(self.ends_here());
         finding.why = format!(
-            "every receive stands in a `select` whose arm `<-{end}` leaves, and who calls with a context that does \
-             not end waits for ever"
+            "every receive stands in a `select` whose arm `<-{end}` leaves, and {}",
+            match room {
+                0 => "who calls with a context that does not end waits for ever",
+                _ => "what is sent after that takes its place for good",
+            }
         );
         let end = match self.end {
             End::Channel(..) => end,

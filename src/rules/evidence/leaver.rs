@@ -260,15 +260,35 @@ impl<'g, 'a> Left<'g, 'a> {
         closes.any(|close| close.scene != send.scene) && may_recover(self.groups, send)
     }
 
-    /// Whether a receiver that leaves by what a method out of sight gives does not come back: who makes
-    /// the channel starts it, and nobody else runs it.
+    /// Whether a receiver that leaves by what a method out of sight gives, or by a signal that is sent to it alone, does
+    /// not come back: who makes the channel starts it, and nobody else runs it.
     fn is_gone_for_good(&self, receive: &Op, arm: &Arm) -> bool {
         let scene = &self.groups.scenes[receive.scene];
         let [make] = self.makes[..] else { return false };
-        let unseen = scene.method_call(arm.channel).is_some()
-            && scene.info.type_of(arm.channel).is_unknown();
+        let unseen = || {
+            scene.method_call(arm.channel).is_some() && scene.info.type_of(arm.channel).is_unknown()
+        };
         let starts = || self.groups.scenes[make.scene].starts(scene.cx.func).count();
-        unseen && receive.literal.is_none() && starts() == 1 && is_named_once(scene)
+        (unseen() || self.is_sent_the_end(receive, arm))
+            && receive.literal.is_none()
+            && starts() == 1
+            && is_named_once(scene)
+    }
+
+    /// Whether a receiver leaves by a signal that others of the package send to its body, and nobody else gets.
+    fn is_sent_the_end(&self, receive: &Op, arm: &Arm) -> bool {
+        let scene = &self.groups.scenes[receive.scene];
+        self.groups.of_expr(receive.scene, arm.channel).is_some_and(|told| {
+            let is_plain = |op: &Op| match op.act {
+                Act::Receive => op.same_body(receive),
+                Act::Send => !op.same_body(receive),
+                act => matches!(act, Act::Make(_)),
+            };
+            !told.open
+                && scene.cx.index().is_signal(scene.info.type_of(arm.channel))
+                && told.ops.iter().any(|op| op.act == Act::Send)
+                && told.ops.iter().all(is_plain)
+        })
     }
 
     /// Whether the function that sends asks for one of these fields above that, or one that calls it does.
@@ -287,16 +307,8 @@ impl<'g, 'a> Left<'g, 'a> {
         let mut fields = FxHashSet::default();
         for (receive, arm) in &self.receives {
             let Some(group) = self.groups.of_expr(receive.scene, arm.channel) else { continue };
-            for close in group.ops.iter().filter(|op| op.act == Act::Close) {
-                let scene = &self.groups.scenes[close.scene];
-                for &node in scene.nodes.iter() {
-                    let Node::Stmt(stmt) = node else { continue };
-                    let StmtKind::Assign { ref left, .. } = scene.file.stmt(stmt).kind else {
-                        continue;
-                    };
-                    let set = left.iter().filter_map(|&target| scene.selector(target));
-                    fields.extend(set.map(|(_, field)| field.name));
-                }
+            for close in group.ops.iter().filter(|op| matches!(op.act, Act::Close | Act::Send)) {
+                fields.extend(assigned_fields(&self.groups.scenes[close.scene]));
             }
         }
         fields
@@ -429,7 +441,9 @@ impl<'g, 'a> Left<'g, 'a> {
         };
         self.receives.iter().any(|(receive, arm)| {
             let closes = self.groups.of_expr(receive.scene, arm.channel).is_some_and(|group| {
-                group.ops.iter().any(|op| op.act == Act::Close && op.scene == send.scene)
+                let mut ends =
+                    group.ops.iter().filter(|op| matches!(op.act, Act::Close | Act::Send));
+                ends.any(|op| op.scene == send.scene)
             });
             if receive.scene == send.scene {
                 return closes || is_own(arm.channel);
@@ -512,9 +526,22 @@ fn is_started_again(scene: &Scene<'_>) -> bool {
     })
 }
 
+/// The fields that a function assigns to.
+pub(super) fn assigned_fields(scene: &Scene<'_>) -> FxHashSet<Symbol> {
+    let assigned = scene.nodes.iter().filter_map(|&node| match node {
+        Node::Stmt(stmt) => match scene.file.stmt(stmt).kind {
+            StmtKind::Assign { ref left, .. } => Some(&left[..]),
+            _ => None,
+        },
+        _ => None,
+    });
+    let targets = assigned.flatten().filter_map(|&target| scene.selector(target));
+    targets.map(|(_, field)| field.name).collect()
+}
+
 /// Whether a condition above a node asks for one of these fields, in its function or in one that is called
 /// above it.
-fn asks_before(scene: &Scene<'_>, below: Node, fields: &FxHashSet<Symbol>) -> bool {
+pub(super) fn asks_before(scene: &Scene<'_>, below: Node, fields: &FxHashSet<Symbol>) -> bool {
     let index = scene.cx.index();
     let end = scene.span(below).start;
     let asks = |file: &File, node: Node| {

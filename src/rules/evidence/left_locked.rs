@@ -274,7 +274,7 @@ fn check_lock<'a>(
             (releases.iter().any(later) || is_secret && is_kept())
                 && !is_alone_until(scene, lock, end)
                 && !returned.is_some_and(|stmt| {
-                    is_handed_over(scene, lock, path, stmt)
+                    is_handed_over(scene, lock, path, stmt) && !is_kept()
                         || is_handed_out && may_give_another(scene, stmt)
                 })
         }
@@ -415,8 +415,11 @@ fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
             // Of what holds the lock itself a field may be all that one has: `it.queue.Unlock()`.
             let held = embeds_lock(&other, unlock.base).filter(|&held| held == wanted);
             let object = held.or_else(|| object(&other, unlock.base));
-            let is_other = object.is_some_and(|object| object != wanted);
-            if is_other || is_own_lock(&other, unlock.base) || is_foreign(&other, unlock.base) {
+            let is_other = match object {
+                Some(object) => object != wanted,
+                None => is_own_lock(&other, unlock.base) || is_foreign(&other, unlock.base),
+            };
+            if is_other {
                 continue;
             }
             if object.is_none() || !is_own(&read, &operations, unlock) {
@@ -437,7 +440,8 @@ fn is_passed_on(scene: &Scene<'_>, lock: &Operation) -> bool {
         let takes = |around: Node| match around {
             Node::Expr(around) => match scene.file.expr(around).kind {
                 ExprKind::Selector { base, name } => {
-                    let does = ["Lock", "RLock", "Unlock", "RUnlock"].contains(&name.name.as_str());
+                    let name = name.name.as_str();
+                    let does = LOCKS.contains(&name) || matches!(name, "Unlock" | "RUnlock");
                     scene.file.unparen(base) == expr
                         && (does || scene.selector(lock.base).is_none())
                 }

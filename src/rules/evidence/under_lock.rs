@@ -7,7 +7,8 @@
 //! that it calls; or the only receiver does when it learns that it is to leave, or each receiver when it has
 //! left its loop for reasons of its own (`departing`). Or a server serves under the lock that all who end it take
 //! before (`served`); or who waits for a caller from outside has the lock that the method takes which ends
-//! the object (`closers`); or who is sent to from a list takes itself out of it (`registered`). Who calls may do so
+//! the object (`closers`); or who is sent to from a list takes itself out of it (`registered`); or who calls a method
+//! receives what its goroutine sends under a lock that he may want himself (`lent`). Who calls may do so
 //! through an interface of the package. Room of a constant size counts as taken where several may call the
 //! function that sends, and it asks for nothing that it keeps account of nor takes a turn before (`reserved`); room of
 //! `len(x)` suffices: it is made for one value of each element.
@@ -16,6 +17,7 @@ pub(super) mod arms;
 mod carried;
 mod closers;
 mod departing;
+mod lent;
 mod registered;
 mod reserved;
 mod room;
@@ -55,6 +57,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     }
     closers::check(&groups, &locks, findings);
     registered::check(&groups, &locks, findings);
+    lent::check(&groups, &locks, findings);
     check_counters(package, &scenes, &locks, findings);
     served::check(package, &scenes, &locks, findings);
 }

@@ -3,12 +3,13 @@
 //! one more goroutine, or the only one that does the work.
 //!
 //! The client has to be seen where it is made, in this package: one that comes from elsewhere, or
-//! whose transport does, may have bounds that are out of sight.
+//! whose transport does, may have bounds that are out of sight. Or it is the library's own, `http.DefaultClient`,
+//! which has none unless somebody in the run sets one.
 
 use crate::catalog::{Base, Blocking, Carrier, Wait, When};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::Type;
+use crate::index::{Def, Type};
 use crate::rules::FunctionCx;
 use crate::rules::bound;
 use crate::rules::makers::step_around;
@@ -31,12 +32,51 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     if sent.is_empty() || is_near(cx) || takes_context(cx) {
         return Vec::new();
     }
-    match recurrence::runs(&cx.package, cx.func) {
-        Runs::Again(location, message) => {
-            sent.iter().map(|sent| finding(cx, function, sent, location, message)).collect()
+    let runs = recurrence::runs(&cx.package, cx.func);
+    // Who is given a request has its context.
+    let has_request = || match cx.index().func_type(cx.func) {
+        Type::Func(signature) => {
+            signature.params.iter().any(|param| recurrence::is_of_request(&cx.package, param))
         }
-        Runs::Once | Runs::Unknown => Vec::new(),
-    }
+        _ => false,
+    };
+    let found = sent.iter().filter_map(|sent| {
+        if sent.client.is_none() && has_request() {
+            return None;
+        }
+        let (again, shown) = match runs {
+            Runs::Again(location, shown) => (location, shown),
+            Runs::Once | Runs::Unknown => (turns(cx, function, sent.call)?, TURNS),
+        };
+        Some(finding(cx, function, sent, again, shown))
+    });
+    found.collect()
+}
+
+const TURNS: &str = "each turn of this loop comes here";
+
+/// The loop without an end that a request stands in, or from which the variable is called that holds its literal.
+fn turns(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Location> {
+    let file = function.file;
+    let root = Node::Decl(cx.declared().decl);
+    let own = || recurrence::repeated_by(&cx.package, cx.func, Node::Expr(call));
+    let of_literal = || {
+        let parents = file.parents(root);
+        let literal = parents.around(Node::Expr(call)).find(|&node| {
+            matches!(node, Node::Expr(expr) if matches!(file.expr(expr).kind, ExprKind::FuncLit(_)))
+        })?;
+        let Node::Stmt(stmt) = parents.of(literal)? else { return None };
+        let StmtKind::Define { left, .. } = &file.stmt(stmt).kind else { return None };
+        let &[name] = &left[..] else { return None };
+        let Def::Local(variable) = *function.info.resolve(name) else { return None };
+        file.descendants(root).find_map(|node| {
+            let Node::Expr(called) = node else { return None };
+            let ExprKind::Call { callee, .. } = file.expr(called).kind else { return None };
+            let is_it = matches!(*function.info.resolve(file.unparen(callee)), Def::Local(local) if local == variable);
+            is_it.then(|| recurrence::repeated_by(&cx.package, cx.func, node)).flatten()
+        })
+    };
+    own().or_else(of_literal)
 }
 
 /// A request that nothing bounds.
@@ -44,8 +84,8 @@ struct Sent {
     call: ExprId,
     /// Where its request is made, if that is a step of its own.
     request: Option<ExprId>,
-    /// Where the client is made.
-    client: Location,
+    /// Where the client is made; `None` if it is the library's own.
+    client: Option<Location>,
 }
 
 fn sent(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Sent> {
@@ -57,14 +97,20 @@ fn sent(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Sent> {
     let ExprKind::Call { callee, ref args, .. } = function.file.expr(call).kind else {
         return None;
     };
-    let timeout = fact.timeout.as_ref()?;
+    let callee = function.file.unparen(callee);
+    let Some(timeout) = fact.timeout.as_ref() else {
+        let ExprKind::Selector { base, .. } = function.file.expr(callee).kind else { return None };
+        let of_package = matches!(function.info.resolve(base), Def::Package(_));
+        return (of_package && fact.context.is_none() && has_plain_default(cx)).then_some(Sent {
+            call,
+            request: None,
+            client: None,
+        });
+    };
     let (Base::Receiver, Some(field)) = (timeout.base, timeout.field.as_deref()) else {
         return None;
     };
-    let ExprKind::Selector { base, .. } = function.file.expr(function.file.unparen(callee)).kind
-    else {
-        return None;
-    };
+    let ExprKind::Selector { base, .. } = function.file.expr(callee).kind else { return None };
     let request = match fact.context {
         None => None,
         Some(Carrier::Request(index)) => {
@@ -76,8 +122,47 @@ fn sent(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Sent> {
     if bound::is_assigned_before(function, call, base, &may_bound) {
         return None;
     }
-    let client = unbounded_client(cx, function, at, base, field)?;
+    let client = match is_default(function, base) {
+        true if has_plain_default(cx) => None,
+        _ => Some(unbounded_client(cx, function, at, base, field)?),
+    };
     Some(Sent { call, request, client })
+}
+
+/// Whether an expression is the library's own client.
+fn is_default(function: &Function<'_>, client: ExprId) -> bool {
+    let (path, name) = match *function.info.resolve(function.file.unparen(client)) {
+        Def::External(name) => (name.path, name.name),
+        Def::Global(object) => {
+            let package = function.index.package(object.package);
+            (package.path, function.index.object(object).name)
+        }
+        _ => return false,
+    };
+    path.as_str() == "net/http" && name.as_str() == DEFAULT_CLIENT
+}
+
+/// The library's own client.
+const DEFAULT_CLIENT: &str = "DefaultClient";
+
+/// Whether nobody in the run gives the library's own client a bound, or another one or another transport in its place.
+fn has_plain_default(cx: &FunctionCx<'_>) -> bool {
+    let sets = |name: &str| {
+        let named = cx.package.packages_with(Symbol::new(name));
+        named.into_iter().any(|package| {
+            let package = cx.index().package(package);
+            package.funcs.iter().any(|func| {
+                let file = cx.index().file_of(func.id);
+                file.descendants(Node::Decl(func.decl)).any(|node| {
+                    let Node::Stmt(stmt) = node else { return false };
+                    let StmtKind::Assign { left, .. } = &file.stmt(stmt).kind else { return false };
+                    left.iter()
+                        .any(|&target| file.source.text(file.expr(target).span).contains(name))
+                })
+            })
+        })
+    };
+    !sets(DEFAULT_CLIENT) && !sets("DefaultTransport")
 }
 
 fn blocking<'c>(
@@ -285,6 +370,9 @@ fn finding(
     let file = function.file;
     let callee = function.callee_text(sent.call);
     let message = match sent.request {
+        None if sent.client.is_none() => format!(
+            "`{callee}` waits as long as its server likes: `http.DefaultClient` has no timeout"
+        ),
         Some(_) => format!(
             "`{callee}` waits as long as its server likes: the request has no context, and the \
              client no timeout"
@@ -292,11 +380,17 @@ fn finding(
         None => format!("`{callee}` waits as long as its server likes: the client has no timeout"),
     };
     let mut finding = cx.finding(file.expr(sent.call).span, "no deadline", message);
-    finding.labels.push(Label {
-        location: sent.client,
+    if sent.client.is_none()
+        && let ExprKind::Call { callee, .. } = file.expr(sent.call).kind
+    {
+        // That the body stays open is another fault of the same call.
+        finding.defect = cx.location(file.expr(callee).span);
+    }
+    finding.labels.extend(sent.client.map(|location| Label {
+        location,
         role: Role::Made,
         message: "the client is made here, without a timeout".to_owned(),
-    });
+    }));
     finding.labels.extend(sent.request.map(|request| Label {
         location: cx.location(file.expr(request).span),
         role: Role::Made,

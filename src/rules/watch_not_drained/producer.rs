@@ -6,18 +6,21 @@
 //! that it calls of its object (see [`worker`](super::worker)). The object has an exported method by which its user
 //! says that he has had enough; or who makes it gives a context, and the loop asks between two sends whether that is
 //! done. A channel may have room where the loop goes on for ever and the method that ends the object waits for the
-//! goroutine.
+//! goroutine. Or a function makes the channel, starts the goroutine as a literal that sends on it, and puts it into the
+//! object, which may have the method from what it embeds: it passes on the events of another watch ([`Held`]).
 
+use crate::catalog::Signature;
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::Step;
-use crate::index::{Builtin, Callee, LocalKind, ObjectId};
+use crate::index::{Builtin, Callee, Def, LocalId, LocalKind, ObjectId};
 use crate::rules::FunctionCx;
 use crate::rules::endable::may_end;
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::watch;
 use crate::rules::watch_not_drained::worker::Worker;
 use crate::source::{Location, Span};
-use crate::syntax::{ExprId, Node, StmtId, StmtKind, Symbol};
+use crate::summary::{Source, named};
+use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// Methods by which a consumer says that it has had enough.
 const ENDS: [&str; 4] = ["Stop", "Close", "Shutdown", "Cancel"];
@@ -69,24 +72,28 @@ impl Producer {
             if is_communication(scene, node) {
                 continue;
             }
-            let Some((base, field)) = scene.selector(channel) else { continue };
-            let Some(of) = scene.local(base) else { continue };
-            let (ty, literal) = match scene.literal_around(node) {
-                None if scene.receiver() == Some(of) => (scene.cx.owner(), None),
-                None => continue,
-                Some(literal) => {
-                    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else {
-                        continue;
-                    };
-                    let Some(started) = scene.go_of(call) else { continue };
-                    (scene.info.local(of).ty.declared(), Some(started))
-                }
+            let started = scene.literal_around(node).map(|literal| {
+                let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
+                scene.go_of(call).map(|started| (literal, started))
+            });
+            let found = match (scene.selector(channel), started) {
+                (Some((base, field)), None) => scene
+                    .cx
+                    .owner()
+                    .filter(|_| scene.receiver().is_some() && scene.local(base) == scene.receiver())
+                    .map(|ty| (ty, field.name, None)),
+                (Some((base, field)), Some(Some((_, started)))) => scene
+                    .local(base)
+                    .and_then(|of| scene.info.local(of).ty.declared())
+                    .map(|ty| (ty, field.name, Some(started))),
+                (None, Some(Some((literal, started)))) => Held::of(scene, channel, literal)
+                    .map(|held| (held.ty, held.field, Some(started))),
+                _ => None,
             };
-            let Some(ty) = ty else { continue };
-            let is_same =
-                |it: &Producer| (it.ty, it.field, it.literal) == (ty, field.name, literal);
+            let Some((ty, field, literal)) = found else { continue };
+            let is_same = |it: &Producer| (it.ty, it.field, it.literal) == (ty, field, literal);
             let at = all.iter().position(is_same).unwrap_or_else(|| {
-                let (field, sends, once) = (field.name, Vec::new(), Vec::new());
+                let (sends, once) = (Vec::new(), Vec::new());
                 all.push(Producer { ty, field, literal, worker: None, sends, once });
                 all.len() - 1
             });
@@ -133,6 +140,63 @@ impl Producer {
             })
         })
     }
+}
+
+/// A channel that a function makes for a goroutine of its own, and puts into the object that it gives.
+struct Held {
+    ty: ObjectId,
+    field: Symbol,
+}
+
+impl Held {
+    /// The one that a variable is, if nothing is done with that but to send on it and to close it in the goroutine, and
+    /// to put it into one object.
+    fn of(scene: &Scene<'_>, channel: ExprId, goroutine: ExprId) -> Option<Held> {
+        let variable = scene.local(channel)?;
+        made(scene, variable)?;
+        let inside = |used: ExprId| scene.literal_around(Node::Expr(used)) == Some(goroutine);
+        let mut held = None;
+        for used in scene.uses(variable) {
+            let is_kept = match scene.parent(Node::Expr(used)) {
+                _ if scene.is_target(used) => true,
+                Some(Node::Stmt(stmt)) => {
+                    let send = matches!(scene.file.stmt(stmt).kind, StmtKind::Send { channel, .. }
+                        if scene.file.unparen(channel) == used);
+                    send && inside(used)
+                }
+                Some(Node::Expr(around)) => match &scene.file.expr(around).kind {
+                    ExprKind::CompositeLit { elements, .. } => {
+                        let key = elements.iter().find(|it| it.value == used).and_then(|it| it.key);
+                        let ExprKind::Ident(field) = scene.file.expr(key?).kind else {
+                            return None;
+                        };
+                        let ty = scene.info.type_of(around).declared()?;
+                        held.replace(Held { ty, field }).is_none()
+                    }
+                    ExprKind::Call { .. } => {
+                        inside(used)
+                            && matches!(scene.info.callee(around), Callee::Builtin(Builtin::Close))
+                    }
+                    _ => false,
+                },
+                _ => false,
+            };
+            if !is_kept {
+                return None;
+            }
+        }
+        held
+    }
+}
+
+/// The call that makes the channel of a variable, if it has one value.
+fn made(scene: &Scene<'_>, variable: LocalId) -> Option<ExprId> {
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let mut definitions = read.function.definitions_of(variable);
+    let (Some(only), None) = (definitions.next(), definitions.next()) else { return None };
+    let Source::Expr(value) = only.source else { return None };
+    let value = scene.file.unparen(value);
+    matches!(scene.info.callee(value), Callee::Builtin(Builtin::Make)).then_some(value)
 }
 
 /// The places that make a send a trap.
@@ -205,6 +269,9 @@ impl Story {
             ended = awaited.filter(|_| goes_on);
             takes_context = false;
         }
+        if !room {
+            ended = ended.or_else(|| embedded_end(sender, producer, made));
+        }
         if field.is_exported() && index.object(producer.ty).name.is_exported() {
             handed_out = handed_out.or(Some((field, made)));
         }
@@ -215,6 +282,27 @@ impl Story {
         }
         Some(Story { made, room, started, handed_out: handed_out?, ended: ended? })
     }
+}
+
+/// The method of what the object embeds by which its user says that he has had enough.
+fn embedded_end(sender: &Scene<'_>, producer: &Producer, made: Location) -> Option<Ended> {
+    let index = sender.cx.index();
+    let ty = index.object_type(producer.ty);
+    let from = index.package(sender.cx.package.package).path;
+    ENDS.into_iter().map(Symbol::new).find_map(|name| {
+        let known = match index.lookup(&ty, name, from) {
+            Def::Method(method, _) => {
+                index.func(method).receiver.is_some_and(|of| of.ty != Some(producer.ty))
+            }
+            Def::InterfaceMethod(_) => true,
+            // What is not there to be read has it if the catalog says so.
+            Def::External(method) => {
+                named(sender.cx.catalog(), method).of::<Signature>().next().is_some()
+            }
+            _ => false,
+        };
+        known.then_some(Ended::By(name, made))
+    })
 }
 
 /// Whether the function is given a context that somebody may end.
@@ -244,7 +332,10 @@ impl Part<'_, '_> {
             if self.declares(literal) != Some(true) {
                 return None;
             }
-            let make = scene.file.unparen(value);
+            let make = match scene.local(value) {
+                Some(variable) => made(scene, variable)?,
+                None => scene.file.unparen(value),
+            };
             let Callee::Builtin(Builtin::Make) = scene.info.callee(make) else { return None };
             let room = match scene.args(make) {
                 [_] => false,
