@@ -116,10 +116,11 @@ fn fresh_contexts(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Fresh> {
             if known || origin.detached || !kept && !is_root(cx, function, made) {
                 continue;
             }
-            let undecided = || !kept && is_undecided(cx, function, made);
-            let evidence = evidence::waits_on(cx, read, call, index).or_else(|| {
-                undecided().then(|| evidence::by_admission(cx, function, call, index))?
-            });
+            let by_admission = || match !kept && is_undecided(cx, function, made) {
+                true => evidence::by_admission(cx, function, call, index),
+                false => None,
+            };
+            let evidence = evidence::waits_on(cx, read, call, index).or_else(by_admission);
             if let Some(evidence) = evidence {
                 let unclear = origin.roots.len() > 1;
                 let (derivations, deadline) = (origin.derivations, origin.deadline);

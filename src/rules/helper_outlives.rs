@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 use crate::catalog;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Basic, Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Basic, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::scene::{Scene, may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, conditions, held};
 use crate::source::Span;
@@ -225,11 +225,9 @@ fn ended_by_starter(scene: &Scene<'_>, read: &Read<'_>, local: LocalId, helper: 
 }
 
 /// The only value of a variable, if `make` makes it, and where that is.
-fn make_of(scene: &Scene<'_>, read: &Read<'_>, variable: LocalId) -> Option<(At, ExprId)> {
-    let only = read.function.only_definition_of(variable)?;
-    let Source::Expr(value) = only.source else { return None };
-    let make = scene.file.unparen(value);
-    matches!(scene.info.callee(make), Callee::Builtin(Builtin::Make)).then_some((only.at?, make))
+fn make_of(read: &Read<'_>, variable: LocalId) -> Option<(At, ExprId)> {
+    let (at, make) = read.function.only_make_of(variable)?;
+    Some((at?, make))
 }
 
 /// Whether somebody else may have the thing after the call is over.
@@ -255,9 +253,13 @@ fn is_kept(scene: &Scene<'_>, read: &Read<'_>, go: At, local: LocalId) -> bool {
 
 /// The context that a cancel function ends, if that is what a variable holds.
 fn context_of(function: &Function<'_>, cancel: LocalId) -> Option<Place> {
-    let made = function.only_definition_of(cancel)?;
-    match made.source {
-        Source::Result(call, 1) => Some(Place::root(Root::Call(call, 0))),
+    Some(Place::root(Root::Call(derivation_of(function, cancel)?, 0)))
+}
+
+/// The call that derives the context which a cancel function ends.
+fn derivation_of(function: &Function<'_>, cancel: LocalId) -> Option<ExprId> {
+    match function.only_definition_of(cancel)?.source {
+        Source::Result(call, 1) => Some(call),
         _ => None,
     }
 }
@@ -284,18 +286,16 @@ fn handed_on(
 ) -> Option<Span> {
     let function = &read.function;
     let &[cancel] = things else { return None };
-    let made = function.only_definition_of(cancel)?;
-    let Source::Result(derived, 1) = made.source else { return None };
+    let derived = derivation_of(function, cancel)?;
     let of_caller = || {
         let &parent = function.args(derived).first()?;
         let origin = scene.cx.summaries().context(function, function.at_call(derived)?, parent);
         let place = origin.only()?;
         Some(matches!(place.root, Root::Param(_)) && place.path.is_empty())
     };
-    let serves = |name: &str| SERVES.iter().any(|verb| name.starts_with(verb));
     if helper.end.root != Root::Receiver
         || !of_caller().unwrap_or(false)
-        || serves(&scene.name.name.as_str().to_lowercase())
+        || begins_with(scene.name.name.as_str(), &SERVES)
     {
         return None;
     }
@@ -494,6 +494,12 @@ fn works(read: &Read<'_>, body: BodyId) -> FxHashSet<StepId> {
 /// First words of the names of what goes on until it is told to end.
 const SERVES: [&str; 6] = ["accept", "listen", "run", "serve", "start", "wait"];
 
+/// Whether a name begins with one of some words, whatever the case.
+fn begins_with(name: &str, words: &[&str]) -> bool {
+    let name = name.to_lowercase();
+    words.iter().any(|word| name.starts_with(word))
+}
+
 /// The steps that the function comes to an end at together with the goroutine: it learns of the
 /// same end, waits for the goroutine, or calls what goes on until then.
 fn told(
@@ -516,8 +522,7 @@ fn told(
             let of_process = |(at, wait): &(At, Wait)| {
                 at.step == *step && wait.what == What::Library(catalog::Wait::Exec)
             };
-            let name = purpose_of(scene, call).map(str::to_lowercase);
-            let goes_on = name.is_some_and(|name| serves.iter().any(|verb| name.starts_with(verb)))
+            let goes_on = purpose_of(scene, call).is_some_and(|name| begins_with(name, serves))
                 && !matches!(function.info.type_of(call), Type::Chan(..))
                 && !is_for_others(scene, helper, call);
             return goes_on && !read.waits(go.body).iter().any(of_process)

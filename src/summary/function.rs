@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::flow::{Cfg, Ends, Step, StepId};
-use crate::index::{BodyInfo, Def, FuncId, Index, LocalId, LocalKind, Type};
+use crate::index::{BodyInfo, Builtin, Callee, Def, FuncId, Index, LocalId, LocalKind, Type};
 use crate::source::FileId;
 use crate::summary::place::{Place, Places, Root};
 use crate::summary::reaching::{self, Definition, Reaching, Source};
@@ -179,6 +179,15 @@ impl<'a> Function<'a> {
     pub fn only_definition_of(&self, local: LocalId) -> Option<&Definition> {
         let mut definitions = self.definitions_of(local);
         definitions.next().filter(|_| definitions.next().is_none())
+    }
+
+    /// The call of `make` that gives a variable its only value, and where that is assigned, if it is in a body.
+    pub fn only_make_of(&self, local: LocalId) -> Option<(Option<At>, ExprId)> {
+        let only = self.only_definition_of(local)?;
+        let Source::Expr(value) = only.source else { return None };
+        let make = self.file.unparen(value);
+        let is_make = matches!(self.info.callee(make), Callee::Builtin(Builtin::Make));
+        is_make.then_some((only.at, make))
     }
 
     /// The expression that an assignment takes a value from: its value, one of its results, or an element

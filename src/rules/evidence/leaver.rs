@@ -307,8 +307,8 @@ impl<'g, 'a> Left<'g, 'a> {
         let mut fields = FxHashSet::default();
         for (receive, arm) in &self.receives {
             let Some(group) = self.groups.of_expr(receive.scene, arm.channel) else { continue };
-            for close in group.ops.iter().filter(|op| matches!(op.act, Act::Close | Act::Send)) {
-                fields.extend(assigned_fields(&self.groups.scenes[close.scene]));
+            for end in ends(group) {
+                fields.extend(assigned_fields(&self.groups.scenes[end.scene]));
             }
         }
         fields
@@ -440,11 +440,10 @@ impl<'g, 'a> Left<'g, 'a> {
             })
         };
         self.receives.iter().any(|(receive, arm)| {
-            let closes = self.groups.of_expr(receive.scene, arm.channel).is_some_and(|group| {
-                let mut ends =
-                    group.ops.iter().filter(|op| matches!(op.act, Act::Close | Act::Send));
-                ends.any(|op| op.scene == send.scene)
-            });
+            let closes = self
+                .groups
+                .of_expr(receive.scene, arm.channel)
+                .is_some_and(|group| ends(group).any(|op| op.scene == send.scene));
             if receive.scene == send.scene {
                 return closes || is_own(arm.channel);
             }
@@ -524,6 +523,11 @@ fn is_started_again(scene: &Scene<'_>) -> bool {
         };
         caller.go_of(call).is_some() && caller.loops_around(Node::Expr(call)).iter().any(in_loop)
     })
+}
+
+/// What ends a receiver that leaves by a channel.
+fn ends(group: &Group) -> impl Iterator<Item = &Op> {
+    group.ops.iter().filter(|op| matches!(op.act, Act::Close | Act::Send))
 }
 
 /// The fields that a function assigns to.

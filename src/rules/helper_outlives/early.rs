@@ -83,7 +83,7 @@ fn helper(scene: &Scene<'_>, read: &Read<'_>, go: At) -> Option<(Helper, LocalId
 
 /// Whether a variable is a channel that the body which starts the goroutine makes.
 fn is_made(scene: &Scene<'_>, read: &Read<'_>, go: At, local: LocalId) -> bool {
-    make_of(scene, read, local).is_some_and(|(at, make)| {
+    make_of(read, local).is_some_and(|(at, make)| {
         let ty = read.function.index.underlying(scene.info.type_of(make));
         at.body == go.body && matches!(ty, Type::Chan(..))
     })

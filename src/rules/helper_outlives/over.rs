@@ -61,7 +61,7 @@ fn on_all_ways(read: &Read<'_>, go: At, is_it: impl Fn(ExprId) -> bool) -> bool 
 
 /// Whether a channel is made with room, or it is not known how.
 fn may_have_room(scene: &Scene<'_>, read: &Read<'_>, channel: LocalId) -> bool {
-    make_of(scene, read, channel).is_none_or(|(_, make)| scene.args(make).len() != 1)
+    make_of(read, channel).is_none_or(|(_, make)| scene.args(make).len() != 1)
 }
 
 /// Whether the goroutines that do more with a channel than to send on it are waited for, but for the one that the `go`

@@ -29,17 +29,13 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
         .flat_map(|body| function.body(body).cfg.steps().map(move |step| At { body, step }))
         .filter_map(|at| sent(cx, function, at))
         .collect();
-    if sent.is_empty() || is_near(cx) || takes_context(cx) {
+    // That a context is not passed on is another fault.
+    if sent.is_empty() || is_near(cx) || takes(cx, Type::is_context) {
         return Vec::new();
     }
     let runs = recurrence::runs(&cx.package, cx.func);
     // Who is given a request has its context.
-    let has_request = || match cx.index().func_type(cx.func) {
-        Type::Func(signature) => {
-            signature.params.iter().any(|param| recurrence::is_of_request(&cx.package, param))
-        }
-        _ => false,
-    };
+    let has_request = || takes(cx, |param| recurrence::is_of_request(&cx.package, param));
     let found = sent.iter().filter_map(|sent| {
         if sent.client.is_none() && has_request() {
             return None;
@@ -148,10 +144,10 @@ const DEFAULT_CLIENT: &str = "DefaultClient";
 /// Whether nobody in the run gives the library's own client a bound, or another one or another transport in its place.
 fn has_plain_default(cx: &FunctionCx<'_>) -> bool {
     let sets = |name: &str| {
-        let named = cx.package.packages_with(Symbol::new(name));
-        named.into_iter().any(|package| {
-            let package = cx.index().package(package);
-            package.funcs.iter().any(|func| {
+        let word = Symbol::new(name);
+        cx.package.packages_with(word).any(|package| {
+            let funcs = cx.index().package(package).funcs.iter();
+            funcs.filter(|func| cx.index().may_name(func.id, word)).any(|func| {
                 let file = cx.index().file_of(func.id);
                 file.descendants(Node::Decl(func.decl)).any(|node| {
                     let Node::Stmt(stmt) = node else { return false };
@@ -352,10 +348,10 @@ fn is_near(cx: &FunctionCx<'_>) -> bool {
     NEAR.iter().any(|near| text.contains(near))
 }
 
-/// Whether the function is given a context: that it does not pass it on is another fault.
-fn takes_context(cx: &FunctionCx<'_>) -> bool {
+/// Whether the function is given something of such a type.
+fn takes(cx: &FunctionCx<'_>, is_such: impl Fn(&Type) -> bool) -> bool {
     match cx.index().func_type(cx.func) {
-        Type::Func(signature) => signature.params.iter().any(Type::is_context),
+        Type::Func(signature) => signature.params.iter().any(is_such),
         _ => false,
     }
 }

@@ -19,7 +19,7 @@ use crate::rules::scene::{Scene, holds_any};
 use crate::rules::watch;
 use crate::rules::watch_not_drained::worker::Worker;
 use crate::source::{Location, Span};
-use crate::summary::{Source, named};
+use crate::summary::named;
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, Symbol};
 
 /// Methods by which a consumer says that it has had enough.
@@ -72,25 +72,7 @@ impl Producer {
             if is_communication(scene, node) {
                 continue;
             }
-            let started = scene.literal_around(node).map(|literal| {
-                let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
-                scene.go_of(call).map(|started| (literal, started))
-            });
-            let found = match (scene.selector(channel), started) {
-                (Some((base, field)), None) => scene
-                    .cx
-                    .owner()
-                    .filter(|_| scene.receiver().is_some() && scene.local(base) == scene.receiver())
-                    .map(|ty| (ty, field.name, None)),
-                (Some((base, field)), Some(Some((_, started)))) => scene
-                    .local(base)
-                    .and_then(|of| scene.info.local(of).ty.declared())
-                    .map(|ty| (ty, field.name, Some(started))),
-                (None, Some(Some((literal, started)))) => Held::of(scene, channel, literal)
-                    .map(|held| (held.ty, held.field, Some(started))),
-                _ => None,
-            };
-            let Some((ty, field, literal)) = found else { continue };
+            let Some((ty, field, literal)) = sent_to(scene, node, channel) else { continue };
             let is_same = |it: &Producer| (it.ty, it.field, it.literal) == (ty, field, literal);
             let at = all.iter().position(is_same).unwrap_or_else(|| {
                 let (sends, once) = (Vec::new(), Vec::new());
@@ -192,11 +174,30 @@ impl Held {
 /// The call that makes the channel of a variable, if it has one value.
 fn made(scene: &Scene<'_>, variable: LocalId) -> Option<ExprId> {
     let read = scene.cx.summaries().read(scene.cx.func)?;
-    let mut definitions = read.function.definitions_of(variable);
-    let (Some(only), None) = (definitions.next(), definitions.next()) else { return None };
-    let Source::Expr(value) = only.source else { return None };
-    let value = scene.file.unparen(value);
-    matches!(scene.info.callee(value), Callee::Builtin(Builtin::Make)).then_some(value)
+    read.function.only_make_of(variable).map(|(_, make)| make)
+}
+
+/// The object whose channel a send is on, as its type and field, and where the literal that sends is started.
+fn sent_to(
+    scene: &Scene<'_>,
+    send: Node,
+    channel: ExprId,
+) -> Option<(ObjectId, Symbol, Option<StmtId>)> {
+    let Some(literal) = scene.literal_around(send) else {
+        let (base, field) = scene.selector(channel)?;
+        let is_own = scene.receiver() == Some(scene.local(base)?);
+        return is_own.then_some((scene.cx.owner()?, field.name, None));
+    };
+    let Some(Node::Expr(call)) = scene.parent(Node::Expr(literal)) else { return None };
+    let started = scene.go_of(call)?;
+    let (ty, field) = match scene.selector(channel) {
+        Some((base, field)) => (scene.info.local(scene.local(base)?).ty.declared()?, field.name),
+        None => {
+            let Held { ty, field } = Held::of(scene, channel, literal)?;
+            (ty, field)
+        }
+    };
+    Some((ty, field, Some(started)))
 }
 
 /// The places that make a send a trap.

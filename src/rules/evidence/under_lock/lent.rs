@@ -6,8 +6,7 @@
 //! takes the same lock: a caller that comes to it between two receives waits for the goroutine, which waits for him.
 
 use crate::diagnostic::Finding;
-use crate::flow::Step;
-use crate::index::LocalKind;
+use crate::rules::evidence::departed::only_context_beside;
 use crate::rules::evidence::first_line;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::left_locked::root_variable;
@@ -30,7 +29,7 @@ fn check_group(groups: &Groups<'_>, group: &Group, locks: &Locks) -> Option<Find
     let (send, lock) = sends.find_map(|send| {
         let goroutine = goroutine_around(scene, send)?;
         let is_lent = comes_again(scene, send, goroutine)
-            && waits_for_caller(scene, send)
+            && (send.select.is_none() || only_context_beside(scene, send).is_some())
             && is_given(scene, make, send.channel);
         let lock = kept(scene, goroutine).filter(|_| is_lent)?;
         (lock.location.span.start < scene.span(send.node).start).then_some((send, lock))
@@ -55,23 +54,6 @@ fn goroutine_around(scene: &Scene<'_>, send: &Op) -> Option<ExprId> {
 /// Whether a send is made again and again: in a loop, or in a literal of the goroutine that others call.
 fn comes_again(scene: &Scene<'_>, send: &Op, goroutine: ExprId) -> bool {
     send.literal != Some(goroutine) || !scene.loops_around(send.node).is_empty()
-}
-
-/// Whether a send has nothing beside, or only the end of a context that the function was given.
-fn waits_for_caller(scene: &Scene<'_>, send: &Op) -> bool {
-    let Some((select, own)) = send.select else { return true };
-    let StmtKind::Select(clauses) = &scene.file.stmt(select).kind else { return false };
-    let mut others = clauses.iter().zip(0..).filter(|&(_, place)| place != own);
-    others.all(|(clause, _)| {
-        let done = clause.comm.and_then(|comm| Step::Comm(comm).received_from(scene.file));
-        let context = done.and_then(|done| scene.method_call(done)).map(|(context, _)| context);
-        context.and_then(|context| scene.local(context)).is_some_and(|local| {
-            let local = scene.info.local(local);
-            local.ty.is_context()
-                && local.owner.is_none()
-                && matches!(local.kind, LocalKind::Param(_))
-        })
-    })
 }
 
 /// Whether the body that makes a channel returns it.
