@@ -3,8 +3,9 @@
 
 use crate::catalog::{self, Base, Blocking, Driver, Wait};
 use crate::index::{Callee, Constant, Def, FuncId, LocalKind, ObjectKind, Package, Type};
-use crate::rules::FunctionCx;
+use crate::project::PackageId;
 use crate::rules::memo::Kept;
+use crate::rules::{FunctionCx, PackageCx};
 use crate::summary::{At, Function, Place, Root, facts, operand};
 use crate::syntax::{
     BinaryOp, DeclId, DeclKind, ExprId, ExprKind, File, LitKind, Node, StmtId, StmtKind, Symbol,
@@ -445,6 +446,26 @@ fn kept_in_package(package: &Package) -> Kept {
         }
     }
     all
+}
+
+/// Whether a package makes each channel itself where it keeps it under this name, so that nobody else has it.
+pub fn makes_each_channel(cx: &PackageCx<'_>, package: PackageId, name: Symbol) -> bool {
+    let package = cx.index.package(package);
+    let kept = cx.memo.kept(package.id, || kept_in_package(package));
+    let Some(places) = kept.get(&name) else { return false };
+    let is_make = |file: &File, value: ExprId| match file.expr(file.unparen(value)).kind {
+        ExprKind::Call { callee, .. } => {
+            matches!(file.expr(callee).kind, ExprKind::Ident(name) if name.as_str() == "make")
+        }
+        _ => false,
+    };
+    let declarations = package.declarations().zip(0..);
+    let mut there = declarations.filter(|(_, place)| places.binary_search(place).is_ok());
+    there.all(|((file, decl), _)| {
+        file.descendants(Node::Decl(decl)).all(|node| {
+            kept_by(file, node).all(|(under, value)| under != name || is_make(file, value))
+        })
+    })
 }
 
 /// What a node stores, and under which names.

@@ -13,9 +13,9 @@ use crate::index::{Callee, Type};
 use crate::rules::held::{self, Held, Lost, Way};
 use crate::rules::recurrence::{self, Runs};
 use crate::rules::scene::serves_tests;
-use crate::rules::{Check, FunctionCx, Rule};
+use crate::rules::{Check, FunctionCx, Rule, part_not_ended};
 use crate::source::Location;
-use crate::summary::{Act, At, BodyId, Function, Mode, Read, Root};
+use crate::summary::{self, Act, At, BodyId, Function, Mode, Place, Read, Root};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// The rule.
@@ -105,7 +105,8 @@ fn own_resources(
     let mut found = Vec::new();
     for (at, call) in function.calls() {
         let Callee::Func(callee) = function.info.callee(call) else { continue };
-        for resource in cx.summaries().resources(*callee) {
+        let made = cx.summaries().resources(*callee).into_iter().map(|made| (call, made));
+        for (call, resource) in made.chain(started_by(cx, function, at, call)) {
             let by_context = resource.stop.last().is_some_and(|last| last.as_str() == "Done()");
             if by_context || resource.is_left_out(function.file, &function.info, call) {
                 continue;
@@ -126,6 +127,30 @@ fn own_resources(
         }
     }
     found
+}
+
+/// What a call of a method starts that keeps a goroutine from then on, where a call in the same function has made it:
+/// that call, and what it gives.
+fn started_by(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    at: At,
+    start: ExprId,
+) -> Option<(ExprId, summary::Resource)> {
+    let Callee::Func(method) = *function.info.callee(start) else { return None };
+    cx.index().func(method).receiver?;
+    let Type::Func(signature) = cx.index().func_type(method) else { return None };
+    let (started, _) = function.file.method_call(start)?;
+    let can_fail = !signature.results.is_empty();
+    let resource = if can_fail { None } else { part_not_ended::started(&cx.package, method) }?;
+    let Place { root: Root::Call(call, result), path } =
+        function.object_places(at, started).only()?.clone()
+    else {
+        return None;
+    };
+    let Callee::Func(constructor) = *function.info.callee(call) else { return None };
+    (path.is_empty() && cx.summaries().makes(constructor, result))
+        .then_some((call, summary::Resource { result, ..resource }))
 }
 
 fn type_name(function: &Function<'_>, call: ExprId, result: u32) -> String {

@@ -7,6 +7,9 @@
 
 mod lent;
 mod skipped;
+mod started;
+
+pub use started::started;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -67,7 +70,9 @@ fn kept(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     for func in package.funcs.iter().filter(|func| !serves_tests(cx.index, func.id)) {
         Reader::new(cx, func).read(&mut parts);
     }
-    let mut made: Vec<(&FieldOf, &Made)> = parts.made.iter().collect();
+    let sole = parts.made.iter().filter(|(field, _)| !parts.fresh.contains(field));
+    let mut made: Vec<(&FieldOf, &Made)> = sole.collect();
+    made.extend(parts.started.iter().filter(|(field, _)| parts.fresh.contains(field)));
     made.sort_by_key(|(_, made)| made.location);
     for (field, made) in made {
         let ended =
@@ -89,6 +94,10 @@ type FieldOf = (ObjectId, Symbol);
 struct Parts {
     /// Fields that hold what has to be ended.
     made: FxHashMap<FieldOf, Made>,
+    /// Fields that get something which was made for them, and holds nothing that has to be ended.
+    fresh: FxHashSet<FieldOf>,
+    /// Fields that hold what has to be ended since a method of it was called.
+    started: FxHashMap<FieldOf, Made>,
     /// The methods of fields that are called, and where.
     called: FxHashMap<FieldOf, FxHashSet<(Symbol, FuncId)>>,
     /// Fields of which something else becomes than what this rule understands.
@@ -101,6 +110,16 @@ struct Made {
     what: String,
     /// The methods that end it.
     ends: Vec<Box<str>>,
+    /// The method that starts what has to be ended, if that is not done when it is made.
+    by: Option<Symbol>,
+}
+
+/// What a field gets.
+enum Holding {
+    /// What has to be ended.
+    Made(Made),
+    /// What was made for it, and what has to be ended since a method of it was called.
+    Fresh(Option<Made>),
 }
 
 /// One function, and what stands around each of its expressions.
@@ -169,6 +188,9 @@ impl<'r, 'a> Reader<'r, 'a> {
                 ExprKind::Selector { name, .. } if self.is_called(outer) => {
                     let called = parts.called.entry(field).or_default();
                     called.insert((name.name, self.func.id));
+                    if let Some(started) = started::by(self, outer) {
+                        parts.started.entry(field).or_insert(started);
+                    }
                     true
                 }
                 ExprKind::Binary { left, right, .. } => {
@@ -205,19 +227,27 @@ impl<'r, 'a> Reader<'r, 'a> {
     /// A value is stored in a field.
     fn stored(&self, field: FieldOf, value: ExprId, result: u32, parts: &mut Parts) {
         let value = self.file.unparen(value);
-        let made = match self.info.resolve(value) {
+        let held = match self.info.resolve(value) {
             Def::Nil => return,
-            Def::Local(local) => self.made_in(*local, value),
-            _ => self.made_by(value, result),
+            Def::Local(local) => self.held_in(*local, value),
+            _ => self.held_by(value, result),
         };
-        match made {
-            Some(made) => {
-                parts.made.entry(field).or_insert(made);
+        match held {
+            Some(Holding::Made(made)) => drop(parts.made.entry(field).or_insert(made)),
+            Some(Holding::Fresh(started)) => {
+                parts.fresh.insert(field);
+                if let Some(started) = started {
+                    parts.started.entry(field).or_insert(started);
+                }
             }
-            None => {
-                parts.lost_sight.insert(field);
-            }
+            None => drop(parts.lost_sight.insert(field)),
         }
+    }
+
+    /// What a value is that is made where it stands.
+    fn held_by(&self, value: ExprId, result: u32) -> Option<Holding> {
+        let made = self.made_by(value, result).map(Holding::Made);
+        made.or_else(|| started::is_fresh(self, value, result).then_some(Holding::Fresh(None)))
     }
 
     /// What a call gives that has to be ended.
@@ -239,7 +269,12 @@ impl<'r, 'a> Reader<'r, 'a> {
                 End::Method(name) => Some(name.clone()),
                 _ => None,
             });
-            return Some(Made { location, what: fact.what.to_string(), ends: ends.collect() });
+            return Some(Made {
+                location,
+                what: fact.what.to_string(),
+                ends: ends.collect(),
+                by: None,
+            });
         }
         let Callee::Func(callee) = callee else { return None };
         let resources = self.cx.summaries.resources(*callee);
@@ -254,13 +289,13 @@ impl<'r, 'a> Reader<'r, 'a> {
         };
         let what = ty.strip_pointer().named()?.name.as_str().to_owned();
         let ends = own.ends.iter().map(|end| end.as_str().into()).collect();
-        (!by_context).then_some(Made { location, what, ends })
+        (!by_context).then_some(Made { location, what, ends, by: None })
     }
 
     /// What a variable holds that has to be ended, if its only other uses are calls of its
     /// methods and comparisons with `nil`.
-    fn made_in(&self, local: LocalId, stored: ExprId) -> Option<Made> {
-        let mut made = None;
+    fn held_in(&self, local: LocalId, stored: ExprId) -> Option<Holding> {
+        let (mut held, mut started) = (None, None);
         for node in self.file.descendants(Node::Decl(self.func.decl)) {
             let Node::Expr(expr) = node else { continue };
             let is_use = matches!(self.info.resolve(expr), Def::Local(other) if *other == local);
@@ -270,23 +305,28 @@ impl<'r, 'a> Reader<'r, 'a> {
             }
             match self.around(Node::Expr(expr))? {
                 Node::Expr(outer) => match self.file.expr(outer).kind {
-                    ExprKind::Selector { .. } if self.is_called(outer) => {}
+                    ExprKind::Selector { .. } if self.is_called(outer) => {
+                        started = started.or_else(|| started::by(self, outer));
+                    }
                     ExprKind::Binary { .. } => {}
                     _ => return None,
                 },
                 Node::Stmt(stmt) => match &self.file.stmt(stmt).kind {
                     StmtKind::Assign { left, right, .. } | StmtKind::Define { left, right }
-                        if right.len() == 1 && made.is_none() =>
+                        if right.len() == 1 && held.is_none() =>
                     {
                         let place = left.iter().position(|&left| left == expr)?;
-                        made = Some(self.made_by(self.file.unparen(right[0]), place as u32)?);
+                        held = Some(self.held_by(self.file.unparen(right[0]), place as u32)?);
                     }
                     _ => return None,
                 },
                 Node::Decl(_) => return None,
             }
         }
-        made
+        match held? {
+            Holding::Fresh(_) => Some(Holding::Fresh(started)),
+            made => Some(made),
+        }
     }
 
     fn is_called(&self, callee: ExprId) -> bool {
@@ -342,7 +382,10 @@ fn finding(cx: &PackageCx<'_>, (owner, field): FieldOf, made: &Made) -> Option<F
     finding.labels.push(Label {
         location: made.location,
         role: Role::Made,
-        message: format!("the {what} is made here, for `{field}`"),
+        message: match made.by {
+            Some(start) => format!("the {what} is started here, by `{start}`"),
+            None => format!("the {what} is made here, for `{field}`"),
+        },
     });
     finding.why = format!(
         "its goroutine stays until `{stop}` is called; the field is used in this package alone, \

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::{Edge, EdgeKind, Exit, Forward, StepId};
 use crate::index::Def;
-use crate::summary::effect::{Act, Deed, Effect, Mode};
+use crate::summary::effect::{Act, Deed, Effect, Guard, Mode};
 use crate::summary::function::{At, BodyId, Function};
 use crate::summary::place::{Place, Root};
 use crate::syntax::{BinaryOp, ExprId, ExprKind};
@@ -65,15 +65,23 @@ fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut
     if candidates.is_empty() {
         return;
     }
-    let key = |deed: &Deed| (deed.place.clone(), deed.act, deed.mode);
-    let followed: Vec<(Place, Act, Mode)> =
-        candidates.iter().map(|&deed| key(&deeds[deed])).collect();
+    let key = |deed: &Deed| (deed.place.clone(), in_any_select(deed.act), deed.mode);
+    let mut followed: Vec<(Place, Act, Mode)> = Vec::new();
+    let mut known: FxHashMap<(Place, Act, Mode), usize> = FxHashMap::default();
+    let number = |deed: &usize| {
+        let key = key(&deeds[*deed]);
+        *known.entry(key.clone()).or_insert_with(|| {
+            followed.push(key);
+            followed.len() - 1
+        })
+    };
+    let slots: Vec<usize> = candidates.iter().map(number).collect();
     deeds.iter_mut().for_each(|deed| deed.always = false);
     let numbers =
         followed.iter().zip(0..).map(|((place, act, mode), number)| ((place, *act, *mode), number));
     let numbers: FxHashMap<(&Place, Act, Mode), usize> = numbers.collect();
     let done = effects.iter().filter(|effect| effect.sure).filter_map(|effect| {
-        let number = numbers.get(&(&effect.place, effect.act, effect.mode))?;
+        let number = numbers.get(&(&effect.place, in_any_select(effect.act), effect.mode))?;
         Some((effect.at.step, *number))
     });
     let done: Vec<(StepId, usize)> = done.collect();
@@ -91,8 +99,18 @@ fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut
             Some(all) => all.iter_mut().zip(done).for_each(|(all, done)| *all &= done),
         }
     }
-    for (done, deed) in at_exits.into_iter().flatten().zip(candidates) {
-        deeds[deed].always = done;
+    let Some(at_exits) = at_exits else { return };
+    for (slot, deed) in slots.into_iter().zip(candidates) {
+        deeds[deed].always = at_exits[slot];
+    }
+}
+
+/// A receive in a `select` counts as one, whether it has a default clause or other arms: a loop that asks in two of
+/// them whether it has to end asks on each way out.
+fn in_any_select(act: Act) -> Act {
+    match act {
+        Act::Received(Guard::Default) => Act::Received(Guard::Arms),
+        other => other,
     }
 }
 

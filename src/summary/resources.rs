@@ -69,7 +69,8 @@ impl<'a> Summaries<'a> {
             }
             match returned.place.root {
                 Root::Made(made) if !is_kept(&read, returned.place.root) => {
-                    let own = self.started_in(&read, made, result);
+                    let ty = read.function.info.type_of(made);
+                    let own = self.started_in(&read, returned.place.root, ty, result);
                     let own = own.or_else(|| self.part_of(&read, made, wrappers, known));
                     found.extend(own.map(|own| Resource { result, ..own }));
                 }
@@ -86,9 +87,39 @@ impl<'a> Summaries<'a> {
         found
     }
 
-    /// What is made here, if a goroutine that is started here stays until a method of it is
+    /// The resource that the receiver of a method of the run is from a call of it on, as one named `Start`. Its
+    /// result says nothing.
+    pub fn started_by(&self, method: FuncId) -> Option<Resource> {
+        let waits = |deed: &Deed| {
+            let waits = matches!(deed.act, Act::Received(_) | Act::Drained);
+            waits && deed.mode == Mode::Spawned && deed.place.root == Root::Receiver
+        };
+        if !self.of(method)?.deeds.iter().any(waits) {
+            return None;
+        }
+        let read = self.read(method)?;
+        let mut locals = read.function.info.locals().iter();
+        let receiver = locals.find(|local| local.kind == LocalKind::Receiver)?;
+        self.started_in(&read, Root::Receiver, &receiver.ty, 0)
+    }
+
+    /// Whether a function of the run makes one of its results anew, and keeps it nowhere.
+    pub fn makes(&self, func: FuncId, result: u32) -> bool {
+        self.read_giver(func).is_some_and(|read| {
+            let effects = &read.effects(BodyId::OWN).effects;
+            let mut given = effects.iter().filter(|given| given.act == Act::Returned(result));
+            given.clone().next().is_some()
+                && given.all(|given| {
+                    let root = given.place.root;
+                    let whole = given.place.path.is_empty();
+                    whole && matches!(root, Root::Made(_)) && !is_kept(&read, root)
+                })
+        })
+    }
+
+    /// What is made here, or the receiver, if a goroutine that is started here stays until a method of it is
     /// called.
-    fn started_in(&self, read: &Read<'a>, made: ExprId, result: u32) -> Option<Resource> {
+    fn started_in(&self, read: &Read<'a>, root: Root, ty: &Type, result: u32) -> Option<Resource> {
         let function = &read.function;
         let mut found: Option<Resource> = None;
         let effects = &read.effects(BodyId::OWN).effects;
@@ -97,13 +128,13 @@ impl<'a> Summaries<'a> {
             if effect.mode != Mode::Spawned || !effect.sure || !waits {
                 continue;
             }
-            if effect.place.root != Root::Made(made) || effect.place.path.is_empty() {
+            if effect.place.root != root || effect.place.path.is_empty() {
                 continue;
             }
             let ranged = effects.iter().any(|other| {
                 other.act == Act::Drained && other.at == effect.at && other.place == effect.place
             });
-            let mut ends = self.ends(function, made, &effect.place.path, ranged);
+            let mut ends = self.ends(ty, &effect.place.path, ranged);
             // What the goroutine does at its own end, nobody calls to end it.
             let runs = goroutine(function, effect.at);
             ends.retain(|end| Some(*end) != runs);
@@ -257,15 +288,8 @@ impl<'a> Summaries<'a> {
         found
     }
 
-    /// The methods of the type of `made` that end what looks at its part `stop`, or ranges over it.
-    fn ends(
-        &self,
-        function: &Function<'_>,
-        made: ExprId,
-        stop: &[Symbol],
-        ranged: bool,
-    ) -> Vec<Symbol> {
-        let ty = function.info.type_of(made);
+    /// The methods of a type that end what looks at its part `stop`, or ranges over it.
+    fn ends(&self, ty: &Type, stop: &[Symbol], ranged: bool) -> Vec<Symbol> {
         let Some(named) = ty.named() else { return Vec::new() };
         let TypeDecl::Global(object) = named.decl else { return Vec::new() };
         let fields = match self.index.underlying(ty.strip_pointer()) {

@@ -32,7 +32,7 @@ pub(super) fn check(cx: &PackageCx<'_>, parts: &Parts, findings: &mut Vec<Findin
 
 /// Whether a method has a name that Go programs give to what ends a value, for others or for the
 /// package itself.
-fn names_end(method: Symbol) -> bool {
+pub(super) fn names_end(method: Symbol) -> bool {
     held::names_end(method) || matches!(method.as_str(), "close" | "shutdown" | "stop")
 }
 
@@ -228,7 +228,8 @@ fn kept(
             let is_end = |name: &Symbol| made.ends.iter().any(|end| **end == *name.as_str());
             let called = parts.called.get(&field)?;
             let only_here = called.iter().all(|(name, func)| !is_end(name) || *func == method.id);
-            (is_end(&end) && only_here && !parts.lost_sight.contains(&field)).then(|| Kept {
+            let is_other = parts.lost_sight.contains(&field) || parts.fresh.contains(&field);
+            (is_end(&end) && only_here && !is_other).then(|| Kept {
                 what: format!("`{text}`"),
                 end: format!("`{text}.{end}()`"),
                 location: made.location,
