@@ -325,9 +325,23 @@ impl Subject {
                     _ => None,
                 }
             }
+            (Subject::Truth(_), Source::Computed) => {
+                let channel = function.step(definition.at?).received_from(function.file)?;
+                is_of_timer(function, channel).then_some(true)
+            }
             _ => None,
         }
     }
+}
+
+/// Whether a channel is that of a timer or ticker, which nobody ever closes (<https://pkg.go.dev/time#Timer.Stop>).
+fn is_of_timer(function: &Function<'_>, channel: ExprId) -> bool {
+    let (file, info) = (function.file, &function.info);
+    let ExprKind::Selector { base, name } = file.expr(file.unparen(channel)).kind else {
+        return false;
+    };
+    let ty = info.type_of(base).strip_pointer();
+    name.name.as_str() == "C" && (ty.is_named("time", "Timer") || ty.is_named("time", "Ticker"))
 }
 
 /// The variable that a condition asks about, if only this body assigns it.

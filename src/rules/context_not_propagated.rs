@@ -194,6 +194,10 @@ fn check_fresh(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Fi
     if fresh.evidence.by_form && own.is_named() && own.is_within_call(function, fresh.call) {
         return None;
     }
+    // What the package only ever asks says when its loops end, and nothing of what is called there.
+    if own.is_signal && !is_undecided(cx, function, fresh.made) {
+        return None;
+    }
     // A part of the receiver that is told to stop lives as long as the receiver.
     if own.from == From::Field && fresh.evidence.ends_with_receiver {
         return None;

@@ -18,7 +18,7 @@ use crate::rules::PackageCx;
 use crate::rules::scene::{importers, is_example, is_for_tests, serves_tests};
 use crate::source::{Location, Span};
 use crate::summary::facts;
-use crate::syntax::{ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind};
+use crate::syntax::{BranchKind, ExprId, ExprKind, File, Ident, Node, Parents, StmtId, StmtKind};
 
 /// How often a function runs.
 pub enum Runs {
@@ -80,8 +80,9 @@ fn followed(cx: &PackageCx<'_>, func: FuncId, strict: bool) -> Runs {
             begun.insert(func);
         }
         for &Call { caller, call, by_command } in &users.calls {
-            if let Some(location) = repeats(cx, caller, &parents_in(cx, caller), Node::Expr(call)) {
-                return again(depth + 1, location, "each turn of this loop comes here");
+            let around = repeats(cx, caller, &parents_in(cx, caller), Node::Expr(call));
+            if let Some((location, message)) = around {
+                return again(depth + 1, location, message);
             }
             if by_command {
                 begun.insert(func);
@@ -566,8 +567,13 @@ pub fn is_again(cx: &PackageCx<'_>, func: FuncId, node: Node) -> bool {
         || matches!(runs(cx, func), Runs::Again(..))
 }
 
-/// The loop without an end, or over a channel, in each turn of which a function comes to a place of its own.
-pub fn repeated_by(cx: &PackageCx<'_>, func: FuncId, node: Node) -> Option<Location> {
+/// The loop without an end, or over a channel, in each turn of which a function comes to a place of its own, and
+/// what to say of it.
+pub fn repeated_by(
+    cx: &PackageCx<'_>,
+    func: FuncId,
+    node: Node,
+) -> Option<(Location, &'static str)> {
     repeats(cx, func, &parents_in(cx, func), node)
 }
 
@@ -591,8 +597,13 @@ fn is_of_same_type(caller: &Func, func: &Func) -> bool {
 }
 
 /// Where something stands in a loop that goes on as long as there is something to do: one without an
-/// end in sight, or over a channel; or in a function literal that answers requests.
-fn repeats(cx: &PackageCx<'_>, caller: FuncId, parents: &Parents, node: Node) -> Option<Location> {
+/// end in sight, or over a channel; or in a function literal that answers requests. With what to say of it.
+fn repeats(
+    cx: &PackageCx<'_>,
+    caller: FuncId,
+    parents: &Parents,
+    node: Node,
+) -> Option<(Location, &'static str)> {
     let func = cx.index.func(caller);
     let file: &File = cx.index.file_of(caller);
     let info = cx.index.body(caller);
@@ -615,20 +626,27 @@ fn repeats(cx: &PackageCx<'_>, caller: FuncId, parents: &Parents, node: Node) ->
         },
         Node::Decl(_) => false,
     })?;
-    let span = match around {
-        Node::Stmt(stmt) => file.stmt(stmt).span,
-        Node::Expr(expr) => file.expr(expr).span,
-        Node::Decl(decl) => file.decl(decl).span,
+    let (span, message) = match around {
+        Node::Stmt(stmt) => (file.stmt(stmt).span, "each turn of this loop comes here"),
+        Node::Expr(expr) => (file.expr(expr).span, "runs for each request"),
+        Node::Decl(_) => return None,
     };
     let word = file.source.slice(span).iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let span = Span::new(span.start, span.start + word as u32);
-    Some(Location { file: func.file, span })
+    Some((Location { file: func.file, span }, message))
 }
 
 /// Whether the turn of a loop that comes to something ends with the loop: it is part of a `return`, or stands in a
-/// case that ends with one.
+/// case or block that ends with one, and is not continued behind it.
 fn leaves(file: &File, parents: &Parents, node: Node, around: Node) -> bool {
     let returns = |stmt: StmtId| matches!(file.stmt(stmt).kind, StmtKind::Return(_));
+    let goes_on = |node: Node| match node {
+        Node::Stmt(stmt) => match file.stmt(stmt).kind {
+            StmtKind::Branch { kind, .. } => kind != BranchKind::Break,
+            _ => false,
+        },
+        _ => false,
+    };
     let mut inside = node;
     for outer in parents.around(node).take_while(|&node| node != around) {
         let Node::Stmt(stmt) = outer else { continue };
@@ -639,6 +657,11 @@ fn leaves(file: &File, parents: &Parents, node: Node, around: Node) -> bool {
                 let is_in = parts.into_iter().any(|&part| Node::Stmt(part) == inside);
                 is_in && clause.body.last().is_some_and(|&last| returns(last))
             }),
+            StmtKind::Block(stmts) => {
+                let behind = stmts.iter().skip_while(|&&part| Node::Stmt(part) != inside);
+                behind.clone().last().is_some_and(|&last| returns(last))
+                    && !behind.flat_map(|&part| file.descendants(Node::Stmt(part))).any(goes_on)
+            }
             _ => false,
         };
         if ends {

@@ -7,6 +7,7 @@ mod after_the_end;
 mod agreed;
 mod answers;
 mod apart;
+mod begun_later;
 mod between;
 mod cache;
 mod catalog;

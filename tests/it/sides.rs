@@ -404,7 +404,8 @@ fn a_part_of_the_receiver_that_is_told_to_stop() {
              type server struct {{\n\tctx   context.Context\n\tqueue *queue\n}}\n\n\
              func (s *server) Wait() {{\n\t<-s.ctx.Done()\n}}\n\n\
              func (s *server) Add(item int) error {{\n\
-             \treturn s.queue.Push(context.Background(), item)\n}}\n"
+             \treturn s.queue.Push(context.Background(), item)\n}}\n\n\
+             func (s *server) Watch(watch func(context.Context)) {{\n\twatch(s.ctx)\n}}\n"
         )
     };
     check(&[("m.go", &source(""))], &["m.go:29 context-not-propagated medium"]);

@@ -28,6 +28,8 @@ pub struct Own {
     of_literal: bool,
     /// Whether it is not known when the step at which it is at hand runs.
     pub is_later: bool,
+    /// Whether it is a field that the package only asks whether it is done, and gives to no call.
+    pub is_signal: bool,
 }
 
 /// Where a context comes from.
@@ -242,14 +244,23 @@ fn of_signature(
         let LocalKind::Param(index) = local.kind else { return None };
         let (name, declared) = (local.name, local.span);
         let (from, param) = (From::Param, Some(index));
-        return Some(Own { text, name, declared, from, param, of_literal, is_later: false });
+        return Some(Own {
+            text,
+            name,
+            declared,
+            from,
+            param,
+            of_literal,
+            is_later: false,
+            is_signal: false,
+        });
     }
     let holder = params().find(|local| !local.name.is_blank() && holds_context(cx, &local.ty))?;
     let text = format!("{}.Context()", holder.name);
     let (name, declared) = (holder.name, holder.span);
     let LocalKind::Param(index) = holder.kind else { return None };
     let (from, param) = (From::Holder, Some(index));
-    Some(Own { text, name, declared, from, param, of_literal, is_later: false })
+    Some(Own { text, name, declared, from, param, of_literal, is_later: false, is_signal: false })
 }
 
 /// A context that the receiver keeps for its own life: its package asks whether it is done.
@@ -265,19 +276,26 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
         return None;
     };
     let package = cx.index().package(cx.package.package);
-    let looked_at = package.methods(named.name).any(|method| {
+    let (mut is_asked, mut is_given) = (false, false);
+    for method in package.methods(named.name) {
         let file = cx.index().file_of(method.id);
         let info = cx.index().body(method.id);
-        let root = Node::Decl(method.decl);
-        file.descendants(root).any(|node| {
-            let Node::Expr(expr) = node else { return false };
-            let ExprKind::Selector { base, name } = file.expr(expr).kind else { return false };
-            name.name.as_str() == "Done"
-                && matches!(info.resolve(file.unparen(base)), Def::Field(selection)
-                    if selection.location == Some(field.location))
-        })
-    });
-    looked_at.then(|| Own {
+        let is_it = |expr: ExprId| {
+            matches!(info.resolve(file.unparen(expr)), Def::Field(selection)
+                if selection.location == Some(field.location))
+        };
+        for node in file.descendants(Node::Decl(method.decl)) {
+            let Node::Expr(expr) = node else { continue };
+            match &file.expr(expr).kind {
+                ExprKind::Selector { base, name } => {
+                    is_asked |= name.name.as_str() == "Done" && is_it(*base);
+                }
+                ExprKind::Call { args, .. } => is_given |= args.iter().any(|&arg| is_it(arg)),
+                _ => {}
+            }
+        }
+    }
+    is_asked.then(|| Own {
         text: format!("{}.{}", receiver.name, field.name),
         name: receiver.name,
         declared: receiver.span,
@@ -285,5 +303,6 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
         param: None,
         of_literal: false,
         is_later: false,
+        is_signal: !is_given,
     })
 }

@@ -58,6 +58,12 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     }
     let receives: Vec<&Op> =
         group.ops.iter().filter(|op| matches!(op.act, Act::Receive | Act::Range)).collect();
+    // Who closes the channel when he leaves keeps nobody waiting, and who lends himself out anew for each value is
+    // known to nobody then.
+    let is_gone = |op: &&Op| closes_at_end(groups, group, op) || lends_itself(groups, op);
+    if receives.iter().any(is_gone) {
+        return None;
+    }
     let ends = announced::ends(groups, group);
     let says_end = !ends.is_empty();
     let exits: Vec<Exits> =
@@ -99,6 +105,43 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     let makes = group.ops.iter().filter(|op| matches!(op.act, Act::Make(_))).count();
     let (first, exit) = (receives.first()?, exits.first()?);
     (makes > 0).then(|| tell(groups, group, send, (first, exit), says_end))
+}
+
+/// Whether the body of a receiver closes the channel in a `defer`.
+fn closes_at_end(groups: &Groups<'_>, group: &Group, receive: &Op) -> bool {
+    let scene = &groups.scenes[receive.scene];
+    group.ops.iter().filter(|op| op.act == Act::Close && op.scene == receive.scene).any(|close| {
+        let call = match close.literal {
+            Some(literal) if close.literal != receive.literal => scene
+                .parent(Node::Expr(literal))
+                .filter(|_| scene.literal_around(Node::Expr(literal)) == receive.literal),
+            literal => Some(close.node).filter(|_| literal == receive.literal),
+        };
+        matches!(call, Some(Node::Expr(call)) if scene.is_deferred(call))
+    })
+}
+
+/// Whether the loop of a receiver asks in each turn whether its object is taken back, by a call that is given the whole
+/// of it: `if !group.release(c)`.
+fn lends_itself(groups: &Groups<'_>, receive: &Op) -> bool {
+    let scene = &groups.scenes[receive.scene];
+    let Some(receiver) = scene.receiver() else { return false };
+    let is_lent = |node: Node| {
+        let Node::Expr(call) = node else { return false };
+        matches!(scene.file.expr(call).kind, ExprKind::Call { .. })
+            && scene.args(call).iter().any(|&arg| scene.local(arg) == Some(receiver))
+    };
+    let around = match receive.node {
+        Node::Stmt(stmt) if receive.act == Act::Range => vec![stmt],
+        node => scene.loops_around(node),
+    };
+    around.into_iter().any(|turns| {
+        scene.file.descendants(Node::Stmt(turns)).any(|node| {
+            let Node::Stmt(stmt) = node else { return false };
+            let StmtKind::If { cond, .. } = scene.file.stmt(stmt).kind else { return false };
+            scene.file.descendants(Node::Expr(cond)).any(is_lent)
+        })
+    })
 }
 
 /// Whether a send without a loop is done anew by whoever calls an exported method, which no field of its

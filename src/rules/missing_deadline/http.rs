@@ -42,17 +42,20 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
         }
         let (again, shown) = match runs {
             Runs::Again(location, shown) => (location, shown),
-            Runs::Once | Runs::Unknown => (turns(cx, function, sent.call)?, TURNS),
+            Runs::Once | Runs::Unknown => turns(cx, function, sent.call)?,
         };
         Some(finding(cx, function, sent, again, shown))
     });
     found.collect()
 }
 
-const TURNS: &str = "each turn of this loop comes here";
-
-/// The loop without an end that a request stands in, or from which the variable is called that holds its literal.
-fn turns(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Location> {
+/// The loop without an end that a request stands in, or from which the variable is called that holds its literal, and
+/// what to say of it.
+fn turns(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    call: ExprId,
+) -> Option<(Location, &'static str)> {
     let file = function.file;
     let root = Node::Decl(cx.declared().decl);
     let own = || recurrence::repeated_by(&cx.package, cx.func, Node::Expr(call));

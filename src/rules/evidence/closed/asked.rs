@@ -8,7 +8,7 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::EdgeKind;
-use crate::index::{Constant, FuncId};
+use crate::index::{Constant, FuncId, LocalKind};
 use crate::rules::evidence::caught::catches;
 use crate::rules::evidence::claimed::conditions_above;
 use crate::rules::evidence::closed::finding;
@@ -52,6 +52,7 @@ pub(super) fn too_early(groups: &Groups<'_>, close: &Op) -> Option<Finding> {
     if closing.iter().any(|lock| !lock.reads && throughout(lock))
         || has_other_locks(scene)
         || are_callers_locked(scene, &locks)
+        || comes_once(scene)
     {
         return None;
     }
@@ -96,6 +97,34 @@ pub(super) fn too_early(groups: &Groups<'_>, close: &Op) -> Option<Finding> {
                     close it in the function of a `sync.Once`"
         .to_owned();
     Some(finding)
+}
+
+/// Whether a method of a type that others cannot name is called in one place only, once by a function that makes such
+/// a value for itself.
+fn comes_once(scene: &Scene<'_>) -> bool {
+    let cx = &scene.cx;
+    let Some(owner) = cx.owner() else { return false };
+    let named = cx.package.named_outside_tests(cx.func);
+    let [(user, _)] = named[..] else { return false };
+    let Some(user) = Scene::of(&cx.package, user) else { return false };
+    let mut calls = user.calls(cx.func);
+    let (Some(call), None) = (calls.next(), calls.next()) else { return false };
+    let variable = user.method_call(call).and_then(|(base, _)| user.local(base));
+    let is_own = variable.is_some_and(|variable| {
+        let variable = user.info.local(variable);
+        variable.kind == LocalKind::Var || variable.owner.is_some()
+    });
+    let makes = |&node: &Node| match node {
+        Node::Expr(made) => {
+            matches!(user.file.expr(made).kind, ExprKind::CompositeLit { .. })
+                && user.info.type_of(made).declared() == Some(owner)
+        }
+        _ => false,
+    };
+    !cx.index().object(owner).name.is_exported()
+        && is_own
+        && user.loops_around(Node::Expr(call)).is_empty()
+        && user.nodes.iter().any(makes)
 }
 
 /// What is asked of a field of the receiver.

@@ -131,7 +131,8 @@ pub(super) fn is_of_own_find(scene: &Scene<'_>, lock: &Operation) -> bool {
     })
 }
 
-/// The locks whose unlocking method is handed on as a value, as in `return mu.Unlock`, as they are written.
+/// The locks whose unlocking method is handed on as a value, as in `return mu.Unlock`, and those that are given to the
+/// caller themselves, as they are written.
 pub(super) fn handed(scene: &Scene<'_>) -> FxHashSet<String> {
     handed_bases(scene).map(|base| scene.text(base)).collect()
 }
@@ -144,15 +145,37 @@ pub(super) fn handed_objects(scene: &Scene<'_>) -> impl Iterator<Item = Option<O
 fn handed_bases(scene: &Scene<'_>) -> impl Iterator<Item = ExprId> {
     scene.nodes.iter().filter_map(|&node| {
         let Node::Expr(expr) = node else { return None };
-        let ExprKind::Selector { base, name } = scene.file.expr(expr).kind else { return None };
-        let called = match scene.parent(node) {
-            Some(Node::Expr(around)) => match scene.file.expr(around).kind {
-                ExprKind::Call { callee, .. } => scene.file.unparen(callee) == expr,
-                _ => false,
-            },
-            _ => false,
-        };
-        let releases = matches!(name.name.as_str(), "Unlock" | "RUnlock");
-        (releases && !called).then_some(base)
+        match scene.file.expr(expr).kind {
+            ExprKind::Selector { base, name } => {
+                let releases = matches!(name.name.as_str(), "Unlock" | "RUnlock");
+                (releases && !is_called(scene, expr)).then_some(base)
+            }
+            ExprKind::Unary { op: UnaryOp::Addr, operand } => {
+                is_result(scene, expr).then_some(operand)
+            }
+            _ => None,
+        }
     })
+}
+
+fn is_called(scene: &Scene<'_>, function: ExprId) -> bool {
+    match scene.parent(Node::Expr(function)) {
+        Some(Node::Expr(around)) => match scene.file.expr(around).kind {
+            ExprKind::Call { callee, .. } => scene.file.unparen(callee) == function,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a value is given to the caller: in a `return`, or by a result that has a name.
+fn is_result(scene: &Scene<'_>, value: ExprId) -> bool {
+    let is_named = |local| matches!(scene.info.local(local).kind, LocalKind::Result(_));
+    match scene.parent(Node::Expr(value)) {
+        Some(Node::Stmt(stmt)) => match scene.file.stmt(stmt).kind {
+            StmtKind::Return(_) => true,
+            _ => scene.assigned_to(value).is_some_and(is_named),
+        },
+        _ => false,
+    }
 }
