@@ -197,6 +197,42 @@ fn locks_that_are_given_to_the_caller() {
     check(&connection("lock = new(sync.Mutex)", "_ = lock"), &["m.go:13 unlock-missing high"]);
 }
 
+/// A pool that is counted under its lock, and what the package gives of it.
+fn counted(given: &str) -> String {
+    format!(
+        r#"package m
+
+import "sync"
+
+type pool struct {{
+	mu   sync.Mutex
+	size int
+}}
+
+func (p *pool) take() int {{
+	p.mu.Lock()
+	p.size++
+	return p.size
+}}
+
+func (p *pool) put() {{
+	p.mu.Lock()
+	p.size--
+	p.mu.Unlock()
+}}
+
+{given}
+"#
+    )
+}
+
+#[test]
+fn what_is_given_and_is_no_lock() {
+    let told = ["m.go:11 unlock-missing medium"];
+    check(&counted("func newPool() *pool { return &pool{} }"), &told);
+    check(&counted("func (p *pool) lent() *sync.Mutex { return &p.mu }"), &[]);
+}
+
 /// A worker that leaves at the first error, and who sends to it.
 fn worker(defers: &str, leave: &str) -> String {
     format!(

@@ -403,7 +403,9 @@ fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
         return false;
     }
     let Some(wanted) = object(scene, lock.base) else { return false };
-    let outside = outside_tests(&scene.cx.package, &["Unlock"]).filter_map(Scene::new);
+    // Who does not unlock may give the lock to somebody who does.
+    let words = ["Unlock", "sync.Mutex", "sync.RWMutex"];
+    let outside = outside_tests(&scene.cx.package, &words).filter_map(Scene::new);
     let mut given_back = false;
     for other in outside {
         let Some(read) = other.cx.summaries().read(other.cx.func) else { return false };

@@ -151,7 +151,9 @@ fn handed_bases(scene: &Scene<'_>) -> impl Iterator<Item = ExprId> {
                 (releases && !is_called(scene, expr)).then_some(base)
             }
             ExprKind::Unary { op: UnaryOp::Addr, operand } => {
-                is_result(scene, expr).then_some(operand)
+                let ty = scene.info.type_of(operand);
+                let is_lock = ty.is_named("sync", "Mutex") || ty.is_named("sync", "RWMutex");
+                (is_lock && is_result(scene, expr)).then_some(operand)
             }
             _ => None,
         }
