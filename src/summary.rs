@@ -58,6 +58,7 @@ use effects::Surroundings;
 use order::Order;
 
 pub use calls::{covering, facts, named};
+pub use components::ticks;
 pub use context::{ContextOrigin, ContextRoot, operand};
 pub use dependency::Below;
 pub use effect::{Act, Deed, Effect, Guard, Mode};

@@ -421,13 +421,23 @@ fn is_made_with(
         let value = value.or_else(|| given_in(file, decl, made, is_field));
         value.is_some_and(|value| !fixed || is_plain(file, value)) || gives_bound(file, made_here)
     };
-    let kept = cx.package.memo.kept(package.id, || kept_in_package(package));
-    let Some(places) = kept.get(&name) else { return false };
-    let declarations = package.declarations().zip(0..);
-    let mut there = declarations.filter(|(_, place)| places.binary_search(place).is_ok());
-    there.any(|((file, decl), _)| {
-        file.descendants(Node::Decl(decl)).any(|node| {
-            kept_by(file, node).any(|(under, value)| under == name && is_bound(file, decl, value))
+    all_kept(&cx.package, package, name).any(|(file, decl, value)| is_bound(file, decl, value))
+}
+
+/// What a package keeps under a name, with the declaration that does so.
+fn all_kept<'a>(
+    cx: &PackageCx<'_>,
+    package: &'a Package,
+    name: Symbol,
+) -> impl Iterator<Item = (&'a File, DeclId, ExprId)> + use<'a> {
+    let kept = cx.memo.kept(package.id, || kept_in_package(package));
+    let places = kept.get(&name).cloned();
+    places.into_iter().flat_map(move |places| {
+        let declarations = package.declarations().zip(0..);
+        let there = declarations.filter(move |(_, place)| places.binary_search(place).is_ok());
+        there.flat_map(move |((file, decl), _)| {
+            let kept = file.descendants(Node::Decl(decl)).flat_map(move |node| kept_by(file, node));
+            kept.filter(move |&(under, _)| under == name).map(move |(_, value)| (file, decl, value))
         })
     })
 }
@@ -451,21 +461,14 @@ fn kept_in_package(package: &Package) -> Kept {
 /// Whether a package makes each channel itself where it keeps it under this name, so that nobody else has it.
 pub fn makes_each_channel(cx: &PackageCx<'_>, package: PackageId, name: Symbol) -> bool {
     let package = cx.index.package(package);
-    let kept = cx.memo.kept(package.id, || kept_in_package(package));
-    let Some(places) = kept.get(&name) else { return false };
     let is_make = |file: &File, value: ExprId| match file.expr(file.unparen(value)).kind {
         ExprKind::Call { callee, .. } => {
             matches!(file.expr(callee).kind, ExprKind::Ident(name) if name.as_str() == "make")
         }
         _ => false,
     };
-    let declarations = package.declarations().zip(0..);
-    let mut there = declarations.filter(|(_, place)| places.binary_search(place).is_ok());
-    there.all(|((file, decl), _)| {
-        file.descendants(Node::Decl(decl)).all(|node| {
-            kept_by(file, node).all(|(under, value)| under != name || is_make(file, value))
-        })
-    })
+    let mut values = all_kept(cx, package, name).peekable();
+    values.peek().is_some() && values.all(|(file, _, value)| is_make(file, value))
 }
 
 /// What a node stores, and under which names.

@@ -13,7 +13,7 @@ use crate::index::{
     TypeDecl,
 };
 use crate::program::library::{Intrinsic, intrinsic};
-use crate::summary::{At, BodyId, Definition, Function, Source};
+use crate::summary::{At, BodyId, Definition, Function, Source, ticks};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol, UnaryOp};
 
 pub use key::{key, reads_only_names, variables};
@@ -327,21 +327,11 @@ impl Subject {
             }
             (Subject::Truth(_), Source::Computed) => {
                 let channel = function.step(definition.at?).received_from(function.file)?;
-                is_of_timer(function, channel).then_some(true)
+                ticks(function.file, &function.info, channel).then_some(true)
             }
             _ => None,
         }
     }
-}
-
-/// Whether a channel is that of a timer or ticker, which nobody ever closes (<https://pkg.go.dev/time#Timer.Stop>).
-fn is_of_timer(function: &Function<'_>, channel: ExprId) -> bool {
-    let (file, info) = (function.file, &function.info);
-    let ExprKind::Selector { base, name } = file.expr(file.unparen(channel)).kind else {
-        return false;
-    };
-    let ty = info.type_of(base).strip_pointer();
-    name.name.as_str() == "C" && (ty.is_named("time", "Timer") || ty.is_named("time", "Ticker"))
 }
 
 /// The variable that a condition asks about, if only this body assigns it.

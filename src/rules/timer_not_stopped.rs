@@ -215,8 +215,10 @@ fn not_stopped(
             .to_owned(),
     };
     let ends = |lost: &held::Lost| matches!(lost.way, Way::Return | Way::End);
-    let is_little =
-        || is_brief(function, held) || lost.iter().all(ends) && !adds_up(cx, function, held);
+    let is_little = || {
+        let wait = remade::wait(function, held.call);
+        wait.is_some_and(|wait| wait <= remade::BRIEF) || lost.iter().all(ends) && !adds_up(cx)
+    };
     if goes_on == "ticks" && is_rare(cx, function, held) || goes_on == "stays" && is_little() {
         finding.confidence = Confidence::Low;
     }
@@ -231,16 +233,9 @@ fn not_stopped(
     Some(finding)
 }
 
-/// Whether a timer is over soon, so that those of however many turns leave little behind.
-fn is_brief(function: &Function<'_>, held: &Held<'_>) -> bool {
-    remade::wait(function, held.call).is_some_and(|wait| wait <= remade::BRIEF)
-}
-
-/// Whether the timers add up that are left when a loop ends, one for each time: it does so again and again, and they
-/// are not over soon.
-fn adds_up(cx: &FunctionCx<'_>, function: &Function<'_>, held: &Held<'_>) -> bool {
-    !is_brief(function, held)
-        && matches!(recurrence::runs(&cx.package, cx.func), recurrence::Runs::Again(..))
+/// Whether the timers add up that are left when a loop ends, one for each time: it does so again and again.
+fn adds_up(cx: &FunctionCx<'_>) -> bool {
+    matches!(recurrence::runs(&cx.package, cx.func), recurrence::Runs::Again(..))
 }
 
 /// Ticks that come at least so often, in nanoseconds, keep a processor busy even if they are those of one ticker.

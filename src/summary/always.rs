@@ -66,16 +66,10 @@ fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut
         return;
     }
     let key = |deed: &Deed| (deed.place.clone(), in_any_select(deed.act), deed.mode);
-    let mut followed: Vec<(Place, Act, Mode)> = Vec::new();
-    let mut known: FxHashMap<(Place, Act, Mode), usize> = FxHashMap::default();
-    let number = |deed: &usize| {
-        let key = key(&deeds[*deed]);
-        *known.entry(key.clone()).or_insert_with(|| {
-            followed.push(key);
-            followed.len() - 1
-        })
-    };
-    let slots: Vec<usize> = candidates.iter().map(number).collect();
+    let mut followed: Vec<(Place, Act, Mode)> =
+        candidates.iter().map(|&deed| key(&deeds[deed])).collect();
+    followed.sort_unstable();
+    followed.dedup();
     deeds.iter_mut().for_each(|deed| deed.always = false);
     let numbers =
         followed.iter().zip(0..).map(|((place, act, mode), number)| ((place, *act, *mode), number));
@@ -100,8 +94,10 @@ fn follow(function: &Function<'_>, body: BodyId, effects: &[Effect], deeds: &mut
         }
     }
     let Some(at_exits) = at_exits else { return };
-    for (slot, deed) in slots.into_iter().zip(candidates) {
-        deeds[deed].always = at_exits[slot];
+    for deed in candidates {
+        let Deed { place, act, mode, .. } = &deeds[deed];
+        let number = numbers.get(&(place, in_any_select(*act), *mode));
+        deeds[deed].always = number.is_some_and(|&number| at_exits[number]);
     }
 }
 

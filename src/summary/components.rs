@@ -325,7 +325,7 @@ pub(super) fn read<'a>(
 }
 
 /// Whether a channel is that of a timer or ticker, which nobody can close.
-fn ticks(file: &File, info: &BodyInfo, channel: ExprId) -> bool {
+pub fn ticks(file: &File, info: &BodyInfo, channel: ExprId) -> bool {
     let channel = file.unparen(channel);
     match file.expr(channel).kind {
         ExprKind::Selector { base, name } if name.name.as_str() == "C" => {

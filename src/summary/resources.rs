@@ -70,7 +70,7 @@ impl<'a> Summaries<'a> {
             match returned.place.root {
                 Root::Made(made) if !is_kept(&read, returned.place.root) => {
                     let ty = read.function.info.type_of(made);
-                    let own = self.started_in(&read, returned.place.root, ty, result);
+                    let own = self.started_in(&read, returned.place.root, ty);
                     let own = own.or_else(|| self.part_of(&read, made, wrappers, known));
                     found.extend(own.map(|own| Resource { result, ..own }));
                 }
@@ -100,7 +100,7 @@ impl<'a> Summaries<'a> {
         let read = self.read(method)?;
         let mut locals = read.function.info.locals().iter();
         let receiver = locals.find(|local| local.kind == LocalKind::Receiver)?;
-        self.started_in(&read, Root::Receiver, &receiver.ty, 0)
+        self.started_in(&read, Root::Receiver, &receiver.ty)
     }
 
     /// Whether a function of the run makes one of its results anew, and keeps it nowhere.
@@ -118,8 +118,8 @@ impl<'a> Summaries<'a> {
     }
 
     /// What is made here, or the receiver, if a goroutine that is started here stays until a method of it is
-    /// called.
-    fn started_in(&self, read: &Read<'a>, root: Root, ty: &Type, result: u32) -> Option<Resource> {
+    /// called. Which result of a function that is, its callers say.
+    fn started_in(&self, read: &Read<'a>, root: Root, ty: &Type) -> Option<Resource> {
         let function = &read.function;
         let mut found: Option<Resource> = None;
         let effects = &read.effects(BodyId::OWN).effects;
@@ -146,7 +146,7 @@ impl<'a> Summaries<'a> {
                 match &mut found {
                     // Of several goroutines each has a reason of its own to be left out.
                     Some(first) => first.asked.retain(|param| asked.contains(param)),
-                    None => found = Some(Resource { result, started, stop, ends, asked }),
+                    None => found = Some(Resource { result: 0, started, stop, ends, asked }),
                 }
             }
         }

@@ -454,3 +454,41 @@ fn loops_that_are_left_behind_the_call() {
     check(&search("println(status)"), &["m.go:20 missing-deadline medium"]);
     check(&search("return"), &[]);
 }
+
+/// A loop over news that asks again after some time without any.
+fn broadcast(time: &str) -> String {
+    format!(
+        r#"package m
+
+import (
+	"net/http"
+	"time"
+)
+
+func serve(w http.ResponseWriter, r *http.Request, news chan int, stop chan struct{{}}) {{
+	for {{
+		after := time.After({time})
+		select {{
+		case <-after:
+			w.WriteHeader(http.StatusNoContent)
+		case n := <-news:
+			println(n)
+		case <-stop:
+			return
+		}}
+	}}
+}}
+"#
+    )
+}
+
+#[test]
+fn short_timers_that_a_variable_holds() {
+    let module = ("go.mod", "module example.com/m\n\ngo 1.20\n");
+    let told = ["m.go:10 timer-not-stopped high"];
+    crate::cli::tells(&[module, ("m.go", &broadcast("time.Hour"))], &told);
+    crate::cli::tells(
+        &[module, ("m.go", &broadcast("10 * time.Second"))],
+        &["m.go:10 timer-not-stopped low"],
+    );
+}

@@ -1,7 +1,7 @@
 //! Which context a function has at hand, and whether a call there happens under it at all: on the
 //! goroutine and within the life of whoever gave the context.
 
-use crate::index::{Def, LocalKind, Type};
+use crate::index::{BodyInfo, Def, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::context_not_propagated::deferred::runs_deferred;
 use crate::rules::endable::{holds_context, is_context, is_seen_to_end, may_end, may_end_in_value};
@@ -10,7 +10,7 @@ use crate::rules::literals::{Runs, runs};
 use crate::rules::recurrence;
 use crate::source::Span;
 use crate::summary::{At, Function, Read};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind, Symbol};
 
 /// A context that somebody gave to the function.
 pub struct Own {
@@ -275,26 +275,21 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
     let (field, None) = (contexts.next().filter(|field| !field.embedded)?, contexts.next()) else {
         return None;
     };
-    let package = cx.index().package(cx.package.package);
-    let (mut is_asked, mut is_given) = (false, false);
-    for method in package.methods(named.name) {
-        let file = cx.index().file_of(method.id);
-        let info = cx.index().body(method.id);
-        let is_it = |expr: ExprId| {
-            matches!(info.resolve(file.unparen(expr)), Def::Field(selection)
-                if selection.location == Some(field.location))
-        };
-        for node in file.descendants(Node::Decl(method.decl)) {
-            let Node::Expr(expr) = node else { continue };
-            match &file.expr(expr).kind {
-                ExprKind::Selector { base, name } => {
-                    is_asked |= name.name.as_str() == "Done" && is_it(*base);
-                }
-                ExprKind::Call { args, .. } => is_given |= args.iter().any(|&arg| is_it(arg)),
-                _ => {}
-            }
+    let is_it = |file: &File, info: &BodyInfo, expr: ExprId| {
+        matches!(info.resolve(file.unparen(expr)), Def::Field(selection)
+            if selection.location == Some(field.location))
+    };
+    let is_asked = methods_hold(cx, named.name, |file, info, expr| match file.expr(expr).kind {
+        ExprKind::Selector { base, name } => {
+            name.name.as_str() == "Done" && is_it(file, info, base)
         }
-    }
+        _ => false,
+    });
+    let is_given = || {
+        methods_hold(cx, named.name, |file, info, expr| {
+            file.args(expr).iter().any(|&arg| is_it(file, info, arg))
+        })
+    };
     is_asked.then(|| Own {
         text: format!("{}.{}", receiver.name, field.name),
         name: receiver.name,
@@ -303,6 +298,20 @@ fn of_receiver(cx: &FunctionCx<'_>, function: &Function<'_>) -> Option<Own> {
         param: None,
         of_literal: false,
         is_later: false,
-        is_signal: !is_given,
+        is_signal: !is_given(),
+    })
+}
+
+/// Whether the methods of a type of the package hold an expression that is wanted.
+fn methods_hold(
+    cx: &FunctionCx<'_>,
+    name: Symbol,
+    wanted: impl Fn(&File, &BodyInfo, ExprId) -> bool,
+) -> bool {
+    cx.index().package(cx.package.package).methods(name).any(|method| {
+        let file = cx.index().file_of(method.id);
+        let info = cx.index().body(method.id);
+        let mut nodes = file.descendants(Node::Decl(method.decl));
+        nodes.any(|node| matches!(node, Node::Expr(expr) if wanted(file, &info, expr)))
     })
 }

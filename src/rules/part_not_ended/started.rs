@@ -5,7 +5,7 @@ use crate::index::{Callee, FuncId};
 use crate::rules::{PackageCx, bound};
 use crate::source::Location;
 use crate::summary::Resource;
-use crate::syntax::{ExprId, ExprKind, Node, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node};
 
 /// What a value holds that has to be ended once the method is called which a selector names.
 pub(super) fn by(reader: &Reader<'_, '_>, selector: ExprId) -> Option<Made> {
@@ -39,13 +39,10 @@ pub fn started(cx: &PackageCx<'_>, method: FuncId) -> Option<Resource> {
 
 /// Whether a value is made where it stands, and known to nobody else.
 pub(super) fn is_fresh(reader: &Reader<'_, '_>, value: ExprId, result: u32) -> bool {
-    match reader.file.expr(value).kind {
+    let made = bound::made_by(reader.file, value);
+    match reader.file.expr(made).kind {
         ExprKind::CompositeLit { .. } => true,
-        ExprKind::Unary { op: UnaryOp::Addr, operand } => {
-            let operand = reader.file.unparen(operand);
-            matches!(reader.file.expr(operand).kind, ExprKind::CompositeLit { .. })
-        }
-        ExprKind::Call { .. } => match *reader.info.callee(value) {
+        ExprKind::Call { .. } if made == value => match *reader.info.callee(value) {
             Callee::Func(func) => reader.cx.summaries.makes(func, result),
             _ => false,
         },

@@ -107,8 +107,7 @@ fn comes_once(scene: &Scene<'_>) -> bool {
     let named = cx.package.named_outside_tests(cx.func);
     let [(user, _)] = named[..] else { return false };
     let Some(user) = Scene::of(&cx.package, user) else { return false };
-    let mut calls = user.calls(cx.func);
-    let (Some(call), None) = (calls.next(), calls.next()) else { return false };
+    let Some(call) = user.calls(cx.func).next() else { return false };
     let variable = user.method_call(call).and_then(|(base, _)| user.local(base));
     let is_own = variable.is_some_and(|variable| {
         let variable = user.info.local(variable);
