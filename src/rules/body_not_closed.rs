@@ -53,14 +53,16 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             && !transport::reads(cx, function, held.call)
         {
             let mut finding = left_open(cx, function, &held, first, others);
-            let is_in_time = bound::is_in_time(cx, function, held.call);
-            if is_in_time {
+            if bound::is_in_time(cx, function, held.call) {
                 finding.confidence = finding.confidence.min(Confidence::Medium);
+                finding.why = "until a body is closed, or the time that the client gives it is up, its connection \
+                               serves no other request, and the two goroutines of the transport that read and \
+                               write it stay"
+                    .to_owned();
             }
             if held::ends_with_context(cx, function, &held)
                 || carries_request(&read, &held)
                 || dials_itself(function)
-                || is_in_time && is_ever_closed(&read, &held)
                 || recurrence::is_once(&cx.package, cx.func, Node::Expr(held.call))
             {
                 finding.confidence = Confidence::Low;
@@ -68,16 +70,6 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
             findings.push(finding);
         }
     }
-}
-
-/// Whether a path closes the body: a client with a timeout makes up for one that does not, now and then. Where none
-/// does, each call holds a connection until the time is up.
-fn is_ever_closed(read: &Read<'_>, held: &Held<'_>) -> bool {
-    let whole = held.whole();
-    read.function.bodies().any(|body| {
-        let mut effects = read.effects(body).effects.iter();
-        effects.any(|effect| effect.place.is_within(&whole) && held::ends(held.fact, effect.act))
-    })
 }
 
 /// Whether the request is a `HEAD`, whose response has no body.

@@ -91,7 +91,7 @@ use crate::rules::evidence::groups::{Groups, Op};
 use crate::rules::evidence::one_ended::End;
 use crate::rules::evidence::own_end::Awaited;
 use crate::rules::evidence::traffic::{each_channel, each_returned};
-use crate::rules::recurrence::is_once;
+use crate::rules::recurrence::{is_again, is_once};
 use crate::rules::scene::{Scene, counts_where, holds_any, is_beside_tests};
 use crate::rules::{EVERYWHERE, FunctionCx, PackageCx};
 use crate::source::Span;
@@ -267,11 +267,15 @@ fn each_function(package: &PackageCx<'_>, words: &[&str], mut visit: impl FnMut(
 }
 
 /// The confidence of a form that looks at more than one function: a program's own goroutines mostly
-/// end with the process.
+/// end with the process, unless it is seen to come there again and again.
 fn confidence(scene: &Scene<'_>) -> Confidence {
     let package = scene.cx.index().package(scene.cx.package.package).name;
     let of_tests = || is_beside_tests(&scene.cx) && !stands_beside_copied_test(&scene.cx);
-    match package.as_str() == "main" || of_tests() {
+    let ends = || {
+        let here = Node::Decl(scene.cx.declared().decl);
+        package.as_str() == "main" && !is_again(&scene.cx.package, scene.cx.func, here)
+    };
+    match ends() || of_tests() {
         true => Confidence::Low,
         false => Confidence::Medium,
     }

@@ -83,12 +83,10 @@ pub fn may_start_goroutines(cx: &FunctionCx<'_>) -> bool {
     holds_any(cx, &["go ", "go\t"])
 }
 
-/// Whether the function stands in a test's file or in one that imports `testing`: what it starts ends
-/// soon after what went wrong in it.
+/// Whether the function belongs to tests, or to what helps them: what it starts ends soon after what went wrong
+/// in it.
 pub fn is_beside_tests(cx: &FunctionCx<'_>) -> bool {
-    let file = cx.file();
-    let is_beside = || imports_testing(file) || is_written_as_test(cx.index(), file);
-    cx.index().is_in_test_file(cx.func) || *file.imports_tests.get_or_init(is_beside)
+    serves_tests(cx.index(), cx.func)
 }
 
 /// Whether a file imports what tests are written with, other than `testing`.

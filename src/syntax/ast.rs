@@ -54,8 +54,6 @@ pub struct File {
     pub generated: bool,
     /// Whether its functions are there for tests, once somebody has found out.
     pub serves_tests: OnceLock<bool>,
-    /// Whether it imports what tests are written with, once somebody has found out.
-    pub imports_tests: OnceLock<bool>,
     pub(super) exprs: Arena<Expr>,
     pub(super) stmts: Arena<Stmt>,
 }

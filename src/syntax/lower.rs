@@ -407,7 +407,6 @@ impl<'s> Lowering<'s> {
             errors: self.errors,
             generated,
             serves_tests: OnceLock::new(),
-            imports_tests: OnceLock::new(),
             exprs: self.exprs,
             stmts: self.stmts,
             source: source.clone(),

@@ -79,6 +79,7 @@ mod undelivered;
 mod unlocked;
 mod untaken;
 mod untold;
+mod who_comes;
 mod wide;
 mod words;
 mod workers;

@@ -96,6 +96,11 @@ impl Group {
         })
     }
 
+    /// The room that the channel has at most, if that is constant wherever it is made.
+    pub fn room(&self) -> Option<u64> {
+        self.sizes().try_fold(0, |most, size| Some(most.max(size?)))
+    }
+
     /// Whether the channel may have room, where it is made.
     pub fn may_have_room(&self) -> bool {
         self.sizes().any(|size| size != Some(0))

@@ -18,7 +18,7 @@ mod unannounced;
 
 use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
+use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{Start, Step, StepId};
 use crate::index::{Callee, FuncId, LocalKind};
 use crate::rules::endable::is_of_endless;
@@ -29,8 +29,9 @@ use crate::rules::evidence::gathered;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::prefetched;
 use crate::rules::evidence::traffic::after_recover;
+use crate::rules::evidence::under_lock::may_fill;
 use crate::rules::evidence::{confidence_at, confidence_of_made, first_line};
-use crate::rules::scene::{Scene, holds_any};
+use crate::rules::scene::{Scene, compared_with_nil, holds_any};
 use crate::rules::{FunctionCx, PackageCx, recurrence};
 use crate::source::Span;
 use crate::syntax::{ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol};
@@ -64,8 +65,19 @@ struct Left<'g, 'a> {
     makes: Vec<&'g Op>,
     receives: Vec<(&'g Op, Arm)>,
     sends: Vec<&'g Op>,
-    /// The channels that its receivers close to say that they have left, if it has room.
-    announced: FxHashSet<Symbol>,
+    room: Room,
+}
+
+/// The room of a channel whose receivers leave.
+enum Room {
+    /// None.
+    Bare,
+    /// Some, and the receivers close these fields to say that they have left.
+    Announced(FxHashSet<Symbol>),
+    /// Some, which is kept full for those who ask.
+    Prefetched,
+    /// Of a constant size, for as many as send when the receivers have left.
+    Counted(u64),
 }
 
 impl<'g, 'a> Left<'g, 'a> {
@@ -79,17 +91,21 @@ impl<'g, 'a> Left<'g, 'a> {
         if group.open || makes.is_empty() || stays || !sent {
             return None;
         }
-        let announced = match group.may_have_room() {
-            true => announced::ends(groups, group),
-            false => FxHashSet::default(),
+        let receives_by = |arm_of: fn(&Groups<'a>, &Group, &Op) -> Option<Arm>| {
+            let receives = with(Act::Receive).map(|op| Some((op, arm_of(groups, group, op)?)));
+            receives.collect::<Option<Vec<(&Op, Arm)>>>()
         };
-        let arm_of = match group.may_have_room() && announced.is_empty() {
-            true => prefetched::arm,
-            false => leaving_arm,
+        let announced = || Some(announced::ends(groups, group)).filter(|ends| !ends.is_empty());
+        let (room, receives) = match group.may_have_room() {
+            false => (Room::Bare, receives_by(leaving_arm)?),
+            true => match announced() {
+                Some(ends) => (Room::Announced(ends), receives_by(leaving_arm)?),
+                None => match receives_by(prefetched::arm) {
+                    Some(receives) => (Room::Prefetched, receives),
+                    None => (Room::Counted(group.room()?), receives_by(leaving_arm)?),
+                },
+            },
         };
-        let receives: Vec<(&Op, Arm)> = with(Act::Receive)
-            .map(|op| Some((op, arm_of(groups, group, op)?)))
-            .collect::<Option<_>>()?;
         let sends: Vec<&Op> = with(Act::Send)
             .filter(|op| {
                 let scene = &groups.scenes[op.scene];
@@ -105,7 +121,7 @@ impl<'g, 'a> Left<'g, 'a> {
             makes,
             receives,
             sends,
-            announced,
+            room,
         })
     }
 
@@ -194,7 +210,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 && !self.is_ended_by_callers(send)
                 && !self.knows_the_end(send, &ending)
                 && !self.is_caught(send)
-                && (!self.group.may_have_room() || self.may_fill(send))
+                && self.may_fill(send)
             {
                 match told.iter().position(|&other| other == send.scene) {
                     Some(place) => self.label_other(&mut findings[first + place], send),
@@ -217,15 +233,35 @@ impl<'g, 'a> Left<'g, 'a> {
     /// a receiver is left.
     fn may_fill(&self, send: &Op) -> bool {
         let receives = self.receives.iter().map(|&(receive, _)| receive);
-        match self.is_prefetched() {
-            true => prefetched::keeps_full(self.groups, send, &self.receives),
-            false => announced::is_missed(self.groups, send, receives, &self.announced),
+        match &self.room {
+            Room::Bare => true,
+            Room::Announced(ends) => announced::is_missed(self.groups, send, receives, ends),
+            Room::Prefetched => prefetched::keeps_full(self.groups, send, &self.receives),
+            Room::Counted(_) => self.is_filled(send),
         }
     }
 
-    /// Whether the room of the channel is kept full for those who ask.
-    fn is_prefetched(&self) -> bool {
-        self.group.may_have_room() && self.announced.is_empty()
+    /// Whether the room of a channel is taken by those who go on when the loop that receives has been told to leave:
+    /// they come to the send again and again, and ask for nothing before.
+    fn is_filled(&self, send: &Op) -> bool {
+        let scene = &self.groups.scenes[send.scene];
+        let owner = scene.cx.owner();
+        let is_told = |&(receive, arm): &(&Op, Arm)| {
+            let at = &self.groups.scenes[receive.scene];
+            let told = self.groups.of_expr(receive.scene, arm.channel);
+            let closed = told.is_some_and(|told| told.ops.iter().any(|op| op.act == Act::Close));
+            arm.stays()
+                && closed
+                && at.cx.owner() == owner
+                && !at.loops_around(receive.node).is_empty()
+        };
+        let all: Vec<&Op> = self.receives.iter().map(|&(receive, _)| receive).collect();
+        owner.is_some()
+            && send.literal.is_none()
+            && self.receives.iter().all(is_told)
+            && !asks_any(scene, send.node)
+            && may_fill(self.groups, send, &all, None)
+            && sends_in_turns(scene, send)
     }
 
     /// Whether a receiver leaves only by a context that nobody in the run ends, or is run again when it has
@@ -373,9 +409,9 @@ impl<'g, 'a> Left<'g, 'a> {
             }
             None => {
                 let ready = short(receiver, arm.channel);
-                let when = match self.is_prefetched() {
-                    true => format!("any more when `{ready}` is ready"),
-                    false => format!("once `{}` has returned", receiver.name.name),
+                let when = match self.room {
+                    Room::Prefetched => format!("any more when `{ready}` is ready"),
+                    _ => format!("once `{}` has returned", receiver.name.name),
                 };
                 let message = format!(
                     "nobody receives from `{name}` {when}, and this send waits for nothing else"
@@ -385,15 +421,19 @@ impl<'g, 'a> Left<'g, 'a> {
         };
         finding.defect = scene.cx.location(sent);
         finding.confidence = confidence_at(scene, send.node);
+        if let Room::Counted(_) = self.room {
+            finding.confidence = finding.confidence.min(Confidence::Medium);
+        }
         if let [make] = self.makes[..] {
             let maker = &self.groups.scenes[make.scene];
             finding.labels.push(Label {
                 location: maker.cx.location(maker.span(make.node)),
                 role: Role::Made,
-                message: match self.group.may_have_room() {
-                    true if self.is_prefetched() => "made here, with bounded room".to_owned(),
-                    true => "made here, with room for a few".to_owned(),
-                    false => "made here, unbuffered".to_owned(),
+                message: match self.room {
+                    Room::Prefetched => "made here, with bounded room".to_owned(),
+                    Room::Announced(_) => "made here, with room for a few".to_owned(),
+                    Room::Counted(room) => format!("made here, with room for {room}"),
+                    Room::Bare => "made here, unbuffered".to_owned(),
                 },
             });
         }
@@ -408,12 +448,16 @@ impl<'g, 'a> Left<'g, 'a> {
             finding.help = "make a channel with room for the answer for each question".to_owned();
             return finding;
         }
-        finding.why = match self.is_prefetched() {
-            true => {
+        finding.why = match self.room {
+            Room::Prefetched => {
                 "the loop makes more as soon as there is room, so it waits here when the end comes"
                     .to_owned()
             }
-            false => format!(
+            Room::Counted(room) => format!(
+                "every receive stands in a `select` whose arm `<-{ready}` returns, and then no receiver is left: \
+                 the room for {room} fills up"
+            ),
+            _ => format!(
                 "every receive stands in a `select` whose arm `<-{ready}` returns, and then no receiver is left"
             ),
         };
@@ -428,9 +472,14 @@ impl<'g, 'a> Left<'g, 'a> {
     }
 
     /// Whether the function that sends has it in its own hands when the receiver ends: it gives it a
-    /// context of its own, or closes the channel that ends it.
+    /// context of its own, or closes the channel that ends it; who sends to another object may call what does.
     fn ends_receiver(&self, send: &Op) -> bool {
         let scene = &self.groups.scenes[send.scene];
+        let is_own_end = |end: &Op| {
+            let at = &self.groups.scenes[end.scene];
+            let calls = || calls_below(scene, at.cx.func, END_DEPTH);
+            end.scene == send.scene || scene.cx.owner() != at.cx.owner() && calls()
+        };
         let is_own = |expr: ExprId| {
             scene.file.descendants(Node::Expr(expr)).any(|node| match node {
                 Node::Expr(expr) => scene
@@ -443,7 +492,7 @@ impl<'g, 'a> Left<'g, 'a> {
             let closes = self
                 .groups
                 .of_expr(receive.scene, arm.channel)
-                .is_some_and(|group| ends(group).any(|op| op.scene == send.scene));
+                .is_some_and(|group| ends(group).any(is_own_end));
             if receive.scene == send.scene {
                 return closes || is_own(arm.channel);
             }
@@ -509,6 +558,50 @@ fn is_come_to(scene: &Scene<'_>, op: &Op) -> bool {
     graph.is_none_or(|cfg| {
         let step = scene.step_of(&cfg, op.node);
         step.is_some_and(|wanted| cfg.starts_without(Start::Entry, wanted, &|_| false))
+    })
+}
+
+/// How many calls deep who sends may end the receiver.
+const END_DEPTH: u32 = 3;
+
+/// Whether a function calls another one of its package, so many calls deep at most.
+fn calls_below(scene: &Scene<'_>, callee: FuncId, depth: u32) -> bool {
+    let uses = scene.cx.package.uses();
+    let mut callers = uses.calls.get(&callee).into_iter().flatten().map(|&(caller, _)| caller);
+    callers
+        .any(|caller| caller == scene.cx.func || depth > 1 && calls_below(scene, caller, depth - 1))
+}
+
+/// Whether a loop without an end in sight sends in each of its turns, or calls the function that does, and asks for
+/// nothing before.
+fn sends_in_turns(scene: &Scene<'_>, send: &Op) -> bool {
+    let package = &scene.cx.package;
+    let repeats = |func: FuncId, node: Node| recurrence::repeated_by(package, func, node).is_some();
+    let uses = package.uses();
+    let mut calls = uses.calls.get(&scene.cx.func).into_iter().flatten();
+    repeats(scene.cx.func, send.node)
+        || calls.any(|&(func, call)| {
+            let node = Node::Expr(call);
+            let caller = || Scene::new(FunctionCx { func, ..scene.cx });
+            repeats(func, node) && caller().is_some_and(|caller| !asks_any(&caller, node))
+        })
+}
+
+/// Whether a condition above a node asks for more than whether something is there.
+fn asks_any(scene: &Scene<'_>, below: Node) -> bool {
+    let end = scene.span(below).start;
+    scene.nodes.iter().any(|&node| {
+        let Node::Stmt(stmt) = node else { return false };
+        let asked = match scene.file.stmt(stmt).kind {
+            StmtKind::If { cond, .. } => cond,
+            StmtKind::For { cond: Some(cond), .. } | StmtKind::Switch { tag: Some(cond), .. } => {
+                cond
+            }
+            StmtKind::Select(_) => return scene.span(node).end <= end,
+            _ => return false,
+        };
+        let is_there = compared_with_nil(scene.file, &scene.info, asked).is_some();
+        scene.span(node).start < end && !is_there
     })
 }
 

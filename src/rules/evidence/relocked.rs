@@ -278,8 +278,7 @@ fn tell<'a>(
         role: Role::Stuck,
         message: format!("`{}` is locked again here", locked(&waiter, &first.lock)),
     });
-    finding.why =
-        "a lock does not know who holds it: the same goroutine waits for itself".to_owned();
+    finding.why = kept::WHY.to_owned();
     finding.help = "give it back before the call, or call a variant that does not lock".to_owned();
     Some(finding)
 }

@@ -1,10 +1,12 @@
 //! A channel that is left before all has been received, in words.
 
 use super::{Abandoned, Leaving, sender_bit};
-use crate::diagnostic::{Edit, Finding, Fix, Label, Role, Safety};
+use crate::diagnostic::{Confidence, Edit, Finding, Fix, Label, Role, Safety};
 use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
+use crate::index::{LocalKind, Type};
 use crate::rules::evidence::traffic::{MANY, Made};
 use crate::rules::evidence::{confidence_of_made, first_line, room};
+use crate::rules::scene::compared_with_nil;
 use crate::source::{Location, Span};
 use crate::summary::BodyId;
 use crate::syntax::{ExprId, Node, StmtKind};
@@ -46,7 +48,10 @@ impl Abandoned<'_, '_, '_> {
             "nobody is left to receive from `{name}` ({room}) when {owner} {leaves} {left_over}"
         );
         let mut finding = cx.package.finding(primary, "stays here", message);
-        finding.confidence = confidence_of_made(scene, Node::Expr(made.make));
+        finding.confidence = match path.decisions().next_back() {
+            Some(last) if self.asks_absent_param(last) => Confidence::Low,
+            _ => confidence_of_made(scene, Node::Expr(made.make)),
+        };
         finding.defect = cx.location(make);
         let label =
             |location: Location, role: Role, message: String| Label { location, role, message };
@@ -85,6 +90,23 @@ impl Abandoned<'_, '_, '_> {
         );
         self.help(made, &mut finding, name.as_str());
         finding
+    }
+
+    /// Whether a decision says that the caller has given no pointer where the function takes one: that is a mistake of
+    /// the program, and no way that it goes.
+    fn asks_absent_param(&self, kind: EdgeKind) -> bool {
+        let scene = self.channel.scene;
+        let (condition, value) = match kind {
+            EdgeKind::True(condition) => (condition, true),
+            EdgeKind::False(condition) => (condition, false),
+            _ => return false,
+        };
+        compared_with_nil(scene.file, &scene.info, condition).is_some_and(|(given, is_set)| {
+            let local = scene.local(given).map(|local| scene.info.local(local).kind);
+            is_set != value
+                && matches!(local, Some(LocalKind::Param(_)))
+                && matches!(scene.info.type_of(given), Type::Pointer(_))
+        })
     }
 
     /// What an edge decides, in words.

@@ -1,8 +1,9 @@
-//! A lock that the function takes again before what it has deferred gives it back.
+//! A lock that the function takes again before it, or what it has deferred, gives it back.
 //!
 //! Evidence: a function holds a lock of `sync` where it defers to give that back, and a path leads from
 //! there to a step of the same body that takes it again, past none that may give it back in turn. What
-//! is deferred runs when the function returns, not at the end of a turn or a block.
+//! is deferred runs when the function returns, not at the end of a turn or a block. Or it holds the lock on
+//! every way to where it takes it again.
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{PathEnd, Start, StepId};
@@ -10,15 +11,19 @@ use crate::index::Callee;
 use crate::rules::conditions::{Conditions, Way, condition};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{
-    Locks, Object, Taken, gives_back, held_at, locked, object, unlocked,
+    Locks, Object, Taken, gives_back, held_at, held_by, locked, object, unlocked,
 };
 use crate::rules::evidence::relocked::first::base_of;
+use crate::rules::evidence::relocked::moved::leads_elsewhere;
 use crate::rules::evidence::relocked::waits;
 use crate::rules::evidence::runners::Runners;
 use crate::rules::evidence::{confidence_of_own, first_line};
 use crate::rules::scene::Scene;
 use crate::summary::{At, Function};
 use crate::syntax::{ExprId, Node};
+
+pub(super) const WHY: &str =
+    "a lock does not know who holds it: the same goroutine waits for itself";
 
 /// Reports the locks that the function takes again.
 pub(super) fn check(
@@ -38,6 +43,55 @@ pub(super) fn check(
             findings.extend(check_deferred(scene, known, own, unlock, wanted));
         }
     }
+    findings.extend(own.iter().filter_map(|again| check_taken(scene, (locks, runners), again)));
+}
+
+/// A lock that is held on every way to where it is taken once more, by the same name.
+fn check_taken(
+    scene: &Scene<'_>,
+    (locks, runners): (&Locks, &Runners<'_, '_>),
+    again: &Taken,
+) -> Option<Finding> {
+    let base = base_of(scene, again)?;
+    let text = scene.text(base);
+    let same = |held: &&Taken| {
+        held.object == again.object
+            && held.call != again.call
+            && base_of(scene, held).is_some_and(|base| scene.text(base) == text)
+            && waits(locks, runners, held, again)
+    };
+    let held = held_by(scene, locks, again.call);
+    let held = held.iter().find(same)?;
+    let read = scene.cx.summaries().read(scene.cx.func)?;
+    let function = &read.function;
+    let body = function.body_of(again.literal)?;
+    let cfg = &function.body(body).cfg;
+    let (from, to) = cfg.step_of_expr(held.call).zip(cfg.step_of_expr(again.call))?;
+    let between = |step: StepId| cfg.reaches(from, step) && cfg.reaches(step, to);
+    let variable = root_variable(scene, base)?;
+    let is_other = |step: StepId| {
+        let at = At { body, step };
+        variable.is_some_and(|variable| function.defines(at, variable))
+            || may_give(scene, locks, function, at, held)
+    };
+    if cfg.steps().any(|step| between(step) && is_other(step))
+        || leads_elsewhere(scene, locks, base, (held.call, again.call))
+    {
+        return None;
+    }
+    let name = locked(scene, held);
+    let message = format!("`{name}` is locked here while `{}` holds it", scene.name.name);
+    let at = scene.span(Node::Expr(again.call));
+    let mut finding = scene.cx.finding(first_line(scene, at), "waits for itself", message);
+    finding.confidence = confidence_of_own(scene);
+    finding.labels.push(Label {
+        location: held.location,
+        role: Role::Context,
+        message: format!("`{name}` is locked here"),
+    });
+    finding.why = WHY.to_owned();
+    finding.help = "lock it once, or give it back before".to_owned();
+    Some(finding)
 }
 
 fn check_deferred(
@@ -137,8 +191,7 @@ fn tell(
         let span = first_line(scene, scene.span(Node::Expr(condition)));
         label(cx.location(span), Role::Condition, "decided here".to_owned());
     }
-    finding.why =
-        "a lock does not know who holds it: the same goroutine waits for itself".to_owned();
+    finding.why = WHY.to_owned();
     finding.help =
         "unlock without `defer` before it goes on, or move what needs the lock to a function of its own"
             .to_owned();
