@@ -8,8 +8,8 @@
 //! where the channel is made, or at the sends if more answers than one may come ([`again`]). Or the
 //! answers of an object's goroutines are gathered once ([`gathered`]). Room of
 //! a constant size is taken by those who send after it, where the receiver closes another channel to say
-//! that it has left, and they do not look; any room is full where somebody makes more as long as there is
-//! some ([`prefetched`]).
+//! that it has left, and they do not look, or where another loop goes on to send; any room is full where somebody makes
+//! more as long as there is some ([`prefetched`]).
 
 mod again;
 mod arms;
@@ -587,7 +587,7 @@ fn sends_in_turns(scene: &Scene<'_>, send: &Op) -> bool {
         })
 }
 
-/// Whether a condition above a node asks for more than whether something is there.
+/// Whether a condition or a `select` above a node asks for more than whether something is there.
 fn asks_any(scene: &Scene<'_>, below: Node) -> bool {
     let end = scene.span(below).start;
     scene.nodes.iter().any(|&node| {

@@ -43,7 +43,10 @@ pub(super) fn check(
             findings.extend(check_deferred(scene, known, own, unlock, wanted));
         }
     }
-    findings.extend(own.iter().filter_map(|again| check_taken(scene, (locks, runners), again)));
+    let is_taken_twice =
+        |again: &Taken| own.iter().filter(|other| other.object == again.object).count() > 1;
+    let twice = own.iter().filter(|again| is_taken_twice(again));
+    findings.extend(twice.filter_map(|again| check_taken(scene, (locks, runners), again)));
 }
 
 /// A lock that is held on every way to where it is taken once more, by the same name.
