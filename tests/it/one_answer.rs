@@ -910,6 +910,6 @@ func (tr *Transfer) Done() {{
 "#
         )
     };
-    tells_of_module(&source("s.started[i].Sent()"), &["m.go:56 lock-order medium"]);
+    tells_of_module(&source("s.started[i].Sent()"), &["m.go:39 lock-order medium"]);
     tells_of_module(&source("s.started[i].sent"), &[]);
 }

@@ -3216,7 +3216,7 @@ fn a_goroutine_of_a_handler() {
     check(&[("m.go", &source("func() {", "}()"))], &["m.go:10 context-not-propagated high"]);
 }
 
-/// A client that gives up ends a body that nobody closes, too: what the package makes it with may stand
+/// A client that gives up ends a body that nobody closes in the end: what the package makes it with may stand
 /// above, and the function that asks may be given it.
 #[test]
 fn a_body_that_the_timeout_of_the_client_ends() {
@@ -3234,7 +3234,7 @@ fn a_body_that_the_timeout_of_the_client_ends() {
         let at = source.lines().position(|line| line.contains("response.Status)"));
         at.expect("a return") + 1
     };
-    for (set, confidence) in [("", "high"), ("\tclient.Timeout = 9 * time.Second\n", "low")] {
+    for (set, confidence) in [("", "high"), ("\tclient.Timeout = 9 * time.Second\n", "medium")] {
         let source = kept(set);
         let told = format!("m.go:{} body-not-closed {confidence}", line(&source));
         check(&[("m.go", &source)], &[told.as_str()]);
@@ -3249,7 +3249,7 @@ fn a_body_that_the_timeout_of_the_client_ends() {
              \treturn response.Body.Close()\n}}\n\nvar _ = time.Second\n"
         )
     };
-    for (set, confidence) in [("", "high"), ("\tclient.Timeout = 9 * time.Second\n", "low")] {
+    for (set, confidence) in [("", "high"), ("\tclient.Timeout = 9 * time.Second\n", "medium")] {
         let source = given(set);
         let told = format!("m.go:{} body-not-closed {confidence}", line(&source));
         check(&[("m.go", &source)], &[told.as_str()]);

@@ -31,8 +31,7 @@ use crate::summary::{Read, Source};
 use crate::syntax::{ExprId, ExprKind, Node};
 use below::{Below, Known};
 
-/// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have, or that leads from a
-/// part to what it belongs to.
+/// Reports the pairs of locks that are taken in both orders, at the order that fewer functions have.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     if !tells_of_locks(package) {
         return;
@@ -64,11 +63,6 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         let mut against = others.iter().filter(|other| may_meet(&cx, order, other));
         if let Some(other) = against.next() {
             told.extend([(first, second), (second, first)]);
-            // Who holds a part and goes for what that belongs to is at fault rather than who owns both.
-            let (order, other) = match other.goes_on() && !order.goes_on() {
-                true => (*other, order),
-                false => (order, *other),
-            };
             findings.push(tell(&cx, order, other));
         }
     }
@@ -110,14 +104,6 @@ struct Order {
 impl Order {
     fn pair(&self) -> (Object, Object) {
         (self.first.object, self.second.object)
-    }
-
-    /// Whether the second lock is one of what a field of the first one's owner leads to, and not one of many.
-    fn goes_on(&self) -> bool {
-        let (first, second) = (&self.first.owner, &self.second.owner);
-        let further = second.path.strip_prefix(&first.path);
-        first.root == second.root
-            && further.is_some_and(|path| !path.is_empty() && !path.contains('['))
     }
 }
 

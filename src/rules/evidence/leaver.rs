@@ -260,7 +260,7 @@ impl<'g, 'a> Left<'g, 'a> {
             && send.literal.is_none()
             && self.receives.iter().all(is_told)
             && !asks_any(scene, send.node)
-            && may_fill(self.groups, send, &all, None)
+            && may_fill(self.groups, send, &all)
             && sends_in_turns(scene, send)
     }
 

@@ -35,7 +35,7 @@ use crate::rules::evidence::locks::{
 };
 use crate::rules::evidence::under_lock::room::{asks_room, has_room_for_all, is_counted};
 use crate::rules::evidence::{confidence, first_line};
-use crate::rules::recurrence::{self, is_once};
+use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
@@ -131,23 +131,15 @@ fn check_group<'a>(
     };
     let receivers = with(&[Act::Receive, Act::Range]);
     let senders = with(&[Act::Send, Act::Close]);
-    let is_filled = |send: &Op, caller: Option<(&Scene<'a>, ExprId)>| {
-        let scene = &groups.scenes[send.scene];
-        let asks = |at, node| asks_room(at, node, &scene.text(send.channel));
-        match constant {
-            true => may_fill(groups, send, &receivers, caller),
-            false => {
-                !is_counted(groups, group)
-                    && !asks(scene, send.node)
-                    && !caller.is_some_and(|(caller, call)| asks(caller, Node::Expr(call)))
-            }
-        }
+    let is_filled = |send: &Op| match constant {
+        true => may_fill(groups, send, &receivers),
+        false => !is_counted(groups, group) && !asks_room(&groups.scenes[send.scene], send),
     };
     let first = findings.len();
     for wait in group.ops.iter().filter(|op| arms::stays(groups, op)) {
         let (others, who) = match wait.act {
             Act::Send if has_room_for_all(groups, group, wait) => continue,
-            Act::Send => (&receivers, "its receiver"),
+            Act::Send if unbuffered || is_filled(wait) => (&receivers, "its receiver"),
             Act::Receive => (&senders, "who ends this"),
             _ => continue,
         };
@@ -155,17 +147,11 @@ fn check_group<'a>(
             continue;
         }
         for held in held_around(groups, scenes, locks, wait).unwrap_or_default() {
-            let scene = &groups.scenes[wait.scene];
-            let caller = held.caller.map(|(place, call)| (&scenes[place], call));
-            // Of whose lock is not for the channel nobody knows how much room it leaves.
-            let apart = match caller {
-                None => !of_same_value(scene, wait, &held.lock),
-                Some(caller) => {
-                    !scene.is_of_receiver(wait.channel) || !is_called_on(caller, &held.lock)
-                }
-            };
-            let has_room = || apart || !is_filled(wait, caller);
-            if wait.act == Act::Send && !unbuffered && has_room() {
+            // Of a caller that is far away nobody knows how much room it leaves, nor of who has a lock
+            // that is not for the channel.
+            let apart = held.caller.is_some()
+                || !of_same_value(&groups.scenes[wait.scene], wait, &held.lock);
+            if apart && wait.act == Act::Send && !unbuffered {
                 continue;
             }
             let sends = wait.act == Act::Send && held.caller.is_none();
@@ -187,12 +173,16 @@ fn check_group<'a>(
             let all_need = || others.iter().map(needs).collect::<Option<Vec<Location>>>();
             let goes_for_it = || {
                 // What makes the receiver leave frees who looks at it, too.
-                (sends && !apart && wait.select.is_none())
+                (wait.act == Act::Send && !apart && wait.select.is_none())
                     .then(|| Leaving { groups, group, locks, lock: &held.lock }.needs(wait, others))
                     .flatten()
             };
             let departs = || {
-                let known = caller.is_none_or(|caller| is_called_on(caller, &held.lock));
+                let known = held.caller.is_none_or(|(place, call)| {
+                    let caller = &scenes[place];
+                    let receiver = caller.method_call(call);
+                    receiver.is_some_and(|(receiver, _)| is_owner(caller, receiver, &held.lock))
+                });
                 (wait.act == Act::Send && unbuffered && known)
                     .then(|| departing::needs(groups, others, locks, &held.lock))
                     .flatten()
@@ -205,6 +195,7 @@ fn check_group<'a>(
                     None => continue,
                 },
             };
+            let scene = &groups.scenes[wait.scene];
             // Whoever calls the function is looked for in the whole run: asked last.
             if wait.act == Act::Send
                 && constant
@@ -216,7 +207,10 @@ fn check_group<'a>(
             let what = format!("this {verb} `{}`", scene.text(wait.channel));
             let who = format!("{who} in `{}`", groups.scenes[others[0].scene].name.name);
             let span = first_line(scene, wait.span(scene));
-            let holder = caller.map_or(scene, |(caller, _)| caller);
+            let holder = match held.caller {
+                None => scene,
+                Some((place, _)) => &scenes[place],
+            };
             let other = Other { who: &who, when, needs };
             let mut finding = tell(scene, holder, span, &held.lock, &what, &other);
             finding.labels.extend(arms::ends(groups, wait).into_iter().map(|end| Label {
@@ -228,8 +222,8 @@ fn check_group<'a>(
                 let message = "a reader waits behind who waits here to write".to_owned();
                 finding.labels.push(Label { location, role: Role::Context, message });
             }
-            if let Some(caller) = caller {
-                tell_caller(&mut finding, caller, scene, &held.lock, &what, &other);
+            if let Some((place, call)) = held.caller {
+                tell_caller(&mut finding, (&scenes[place], call), scene, &held.lock, &what, &other);
             }
             if let Some(room) = sizes.iter().flatten().max().filter(|&&room| room > 0)
                 && wait.act == Act::Send
@@ -367,12 +361,6 @@ fn is_owner(scene: &Scene<'_>, value: ExprId, lock: &Taken) -> bool {
     value == scene.text(holder) || value == scene.text(locked)
 }
 
-/// Whether a method is called on the value whose lock is held, as the code writes it.
-fn is_called_on((caller, call): (&Scene<'_>, ExprId), lock: &Taken) -> bool {
-    let receiver = caller.method_call(call);
-    receiver.is_some_and(|(receiver, _)| is_owner(caller, receiver, lock))
-}
-
 /// Where a receiver has taken the lock, and has it still when it receives.
 fn receives_under(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Option<Location> {
     let scene = &groups.scenes[op.scene];
@@ -447,8 +435,7 @@ fn locked_before(
     })
 }
 
-/// Where a receiver takes the lock between one receive and the next; the only one that calls a function which
-/// receives once is taken for the receiver.
+/// Where a receiver takes the lock between one receive and the next.
 fn needs_between(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Option<Location> {
     let scene = &groups.scenes[op.scene];
     let cfg = scene.graph(op.literal)?;
@@ -457,35 +444,13 @@ fn needs_between(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> O
         Some((select, _)) => cfg.step_of_stmt(select)?,
         None => op.step(scene, &cfg)?,
     };
-    let wanted = Wanted { locks, lock, depth: MAX_CALLS, apart: &|_| false };
-    if cfg.reaches(receive, receive) {
-        return locked_between(scene, &cfg, &[receive], &wanted);
-    }
-    if op.literal.is_some() {
+    if !cfg.reaches(receive, receive) {
         return None;
     }
-    let calls = recurrence::all_calls(&scene.cx.package, scene.cx.declared())?;
-    let &(func, first) = calls.first()?;
-    let caller = Scene::new(FunctionCx { func, ..scene.cx })?;
-    let literal = caller.literal_around(Node::Expr(first));
-    let cfg = caller.graph(literal)?;
-    let receives = calls
-        .iter()
-        .map(|&(caller, call)| (caller == func).then(|| cfg.step_of_expr(call)).flatten());
-    locked_between(&caller, &cfg, &receives.collect::<Option<Vec<_>>>()?, &wanted)
-}
-
-/// Where a body takes the lock on a way from one of some steps to one of them.
-fn locked_between(
-    scene: &Scene<'_>,
-    cfg: &Cfg,
-    steps: &[StepId],
-    wanted: &Wanted<'_>,
-) -> Option<Location> {
+    let wanted = Wanted { locks, lock, depth: MAX_CALLS, apart: &|_| false };
     cfg.steps().find_map(|step| {
-        let location = taken_at(scene, cfg.step(step), wanted)?;
-        let comes = steps.iter().any(|&from| cfg.reaches(from, step));
-        (comes && steps.iter().any(|&to| cfg.reaches(step, to))).then_some(location)
+        let location = taken_at(scene, cfg.step(step), &wanted)?;
+        (cfg.reaches(receive, step) && cfg.reaches(step, receive)).then_some(location)
     })
 }
 
@@ -515,8 +480,10 @@ fn check_counters<'a>(
                 false => Vec::new(),
             };
             let of_callers = std::iter::once_with(of_callers).flatten().filter(|held| {
-                held.caller
-                    .is_some_and(|(place, call)| is_called_on((&scenes[place], call), &held.lock))
+                held.caller.is_some_and(|(place, call)| {
+                    let of = scenes[place].method_call(call);
+                    of.is_some_and(|(of, _)| is_owner(&scenes[place], of, &held.lock))
+                })
             });
             for held in own.chain(of_callers) {
                 let wait = CounterWait { scene, locks, counter, lock: &held.lock };

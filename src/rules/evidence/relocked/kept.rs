@@ -11,7 +11,7 @@ use crate::index::Callee;
 use crate::rules::conditions::{Conditions, Way, condition};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{
-    Locks, Object, Taken, gives_back, held_at, held_by, locked, object, unlocked,
+    Locks, MAX_CALLS, Object, Taken, gives_back, held_at, held_by, locked, object, unlocked,
 };
 use crate::rules::evidence::relocked::first::base_of;
 use crate::rules::evidence::relocked::moved::leads_elsewhere;
@@ -76,6 +76,7 @@ fn check_taken(
         let at = At { body, step };
         variable.is_some_and(|variable| function.defines(at, variable))
             || may_give(scene, locks, function, at, held)
+            || waits_below(scene, locks, function, at, held)
     };
     if cfg.steps().any(|step| between(step) && is_other(step))
         || leads_elsewhere(scene, locks, base, (held.call, again.call))
@@ -140,6 +141,21 @@ fn check_deferred(
     let (_, taken) = again.iter().find(|(step, _)| *step == end)?;
     let last = path.decisions().filter_map(condition).next_back();
     Some(tell(scene, &held, unlock, taken, last))
+}
+
+/// Whether a step calls a function that takes a lock: then the goroutine stays there already.
+fn waits_below(
+    scene: &Scene<'_>,
+    locks: &Locks,
+    function: &Function<'_>,
+    at: At,
+    held: &Taken,
+) -> bool {
+    let Some(call) = function.step(at).call(function.file) else { return false };
+    match scene.info.callee(call) {
+        Callee::Func(func) => locks.takes(&scene.cx.package, *func, held, MAX_CALLS).is_some(),
+        _ => false,
+    }
 }
 
 /// Whether a step may give back a lock right away.

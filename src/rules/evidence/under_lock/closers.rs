@@ -106,7 +106,7 @@ impl Kept<'_, '_> {
             self.group.ops.iter().filter(|op| op.act == Act::Receive).collect();
         let mut makes = self.group.ops.iter().filter(|op| matches!(op.act, Act::Make(_)));
         let unbuffered = makes.all(|op| op.act == Act::Make(Some(0)));
-        if !unbuffered && !may_fill(self.groups, send, &receivers, None) {
+        if !unbuffered && !may_fill(self.groups, send, &receivers) {
             return None;
         }
         let outside = receivers.iter().all(|op| self.is_outsiders(op));

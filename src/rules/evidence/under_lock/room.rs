@@ -1,8 +1,8 @@
 //! Room for what is sent under a lock: whether it suffices for all, or may be taken.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
-use crate::index::{Basic, Builtin, Callee, Type};
+use crate::index::{Builtin, Callee};
 use crate::rules::endable::asks_err;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::scene::Scene;
@@ -70,56 +70,28 @@ fn counted(scene: &Scene<'_>, made: ExprId) -> Option<ExprId> {
     }
 }
 
-/// Whether the function of a send, or the one that calls it, may be called by several, as often as it takes to fill
-/// room of a constant size, and asks for nothing above the send that may keep account of how much is taken: a field that
-/// it or a receiver writes, the channel itself, or what a call says.
-pub(in crate::rules::evidence) fn may_fill<'a>(
-    groups: &Groups<'a>,
+/// Whether the function of a send may be called by several, as often as it takes to fill room of a constant size,
+/// and asks for nothing above the send that may keep account of how much is taken: a field that it or a receiver writes,
+/// the channel itself, or what a call says.
+pub(in crate::rules::evidence) fn may_fill(
+    groups: &Groups<'_>,
     send: &Op,
     receivers: &[&Op],
-    caller: Option<(&Scene<'a>, ExprId)>,
 ) -> bool {
     let scene = &groups.scenes[send.scene];
+    let receiver = scene.receiver();
     let channel = match scene.file.expr(scene.file.unparen(send.channel)).kind {
         ExprKind::Index { base, .. } => base,
         _ => send.channel,
     };
-    let is_part = scene.is_of_receiver(channel);
+    let is_part = scene.selector(channel).is_some_and(|(base, _)| scene.local(base) == receiver);
+    let calls = || scene.cx.package.uses().calls.get(&scene.cx.func).map_or(0, Vec::len);
     // A single caller may well keep pace with the receiver.
-    let by_many = |scene: &Scene<'_>| {
-        let calls = || scene.cx.package.uses().calls.get(&scene.cx.func).map_or(0, Vec::len);
-        scene.name.name.is_exported() || calls() > 1
-    };
-    if !is_part || !(by_many(scene) || caller.is_some_and(|(caller, _)| by_many(caller))) {
+    let by_many = || scene.name.name.is_exported() || calls() > 1;
+    if receiver.is_none() || !is_part || !by_many() {
         return false;
     }
-    let above = caller.map(|(caller, call)| (caller, Node::Expr(call)));
-    let asking: Vec<(&Scene<'_>, Node)> = above.into_iter().chain([(scene, send.node)]).collect();
-    let mut fields: FxHashMap<Symbol, bool> = FxHashMap::default();
-    if !asking.iter().all(|&(at, node)| asks_fields_only(at, node, send, scene, &mut fields)) {
-        return false;
-    }
-    if scene.selector(channel).is_none_or(|(_, channel)| fields.contains_key(&channel.name)) {
-        return false;
-    }
-    // Who keeps account for several functions is not seen.
-    if caller.is_some() && fields.values().any(|is_flag| !is_flag) {
-        return false;
-    }
-    let receiving = receivers.iter().map(|op| &groups.scenes[op.scene]);
-    !receiving.chain(asking.iter().map(|&(at, _)| at)).any(|scene| writes(scene, &fields))
-}
-
-/// Whether the conditions above a node ask for nothing but fields, which are gathered: of each whether it can only be
-/// set or not.
-fn asks_fields_only(
-    scene: &Scene<'_>,
-    node: Node,
-    send: &Op,
-    sender: &Scene<'_>,
-    fields: &mut FxHashMap<Symbol, bool>,
-) -> bool {
-    let end = scene.span(node).start;
+    let end = scene.span(send.node).start;
     let asked = scene.nodes.iter().filter_map(|&node| match node {
         Node::Stmt(stmt) if scene.span(node).start < end => match scene.file.stmt(stmt).kind {
             StmtKind::If { cond, .. } => Some(cond),
@@ -129,10 +101,11 @@ fn asks_fields_only(
         },
         _ => None,
     });
+    let mut fields: FxHashSet<Symbol> = FxHashSet::default();
     // Whether there is a channel at all says nothing of its room.
     let is_made = |asked: ExprId| match scene.file.expr(scene.file.unparen(asked)).kind {
         ExprKind::Binary { op: BinaryOp::Ne, left, right, .. } => {
-            scene.is_nil(right) && scene.text(left) == sender.text(send.channel)
+            scene.is_nil(right) && scene.text(left) == scene.text(send.channel)
         }
         _ => false,
     };
@@ -145,19 +118,23 @@ fn asks_fields_only(
                 // How much is taken is asked of the channel itself.
                 ExprKind::Call { .. } => return false,
                 ExprKind::Selector { name, .. } => {
-                    let is_flag = matches!(scene.info.type_of(expr), Type::Basic(Basic::Bool));
-                    fields.insert(name.name, is_flag);
+                    fields.insert(name.name);
                 }
                 _ => {}
             }
         }
     }
-    true
+    if scene.selector(channel).is_none_or(|(_, channel)| fields.contains(&channel.name)) {
+        return false;
+    }
+    let scenes = receivers.iter().chain([&send]).map(|op| &groups.scenes[op.scene]);
+    !scenes.into_iter().any(|scene| writes(scene, &fields))
 }
 
-/// Whether a condition above a node asks how much room a channel has, by its name in the code: `len(c)`, `cap(c)`.
-pub(super) fn asks_room(scene: &Scene<'_>, node: Node, channel: &str) -> bool {
-    let end = scene.span(node).start;
+/// Whether a condition above a send asks how much room the channel has: `len(c)`, `cap(c)`.
+pub(super) fn asks_room(scene: &Scene<'_>, send: &Op) -> bool {
+    let channel = scene.text(send.channel);
+    let end = scene.span(send.node).start;
     scene.nodes.iter().any(|&node| {
         let Node::Stmt(stmt) = node else { return false };
         let asked = match scene.file.stmt(stmt).kind {
@@ -175,11 +152,11 @@ pub(super) fn asks_room(scene: &Scene<'_>, node: Node, channel: &str) -> bool {
 }
 
 /// Whether a function writes to one of these fields, or to what one holds.
-fn writes(scene: &Scene<'_>, fields: &FxHashMap<Symbol, bool>) -> bool {
+fn writes(scene: &Scene<'_>, fields: &FxHashSet<Symbol>) -> bool {
     scene.assigns(|target| {
         scene.file.descendants(Node::Expr(target)).any(|node| match node {
             Node::Expr(expr) => {
-                scene.selector(expr).is_some_and(|(_, name)| fields.contains_key(&name.name))
+                scene.selector(expr).is_some_and(|(_, name)| fields.contains(&name.name))
             }
             _ => false,
         })
