@@ -218,7 +218,7 @@ impl Walk for Open<'_, '_> {
 
     fn edge(&mut self, state: &State, edge: &Edge) -> Option<State> {
         let mut next = state.clone();
-        let failed = || failed(self.steps.scene, edge.kind);
+        let failed = || self.steps.scene.nil_decided(edge.kind);
         if state.gone.is_some_and(|error| failed() == Some((error, true)))
             || self.fails_at_once(edge.kind)
         {
@@ -256,12 +256,6 @@ impl Open<'_, '_> {
             _ => false,
         }
     }
-}
-
-/// The variable that an edge compares with nil, and whether it is not nil there.
-fn failed(scene: &Scene<'_>, kind: EdgeKind) -> Option<(LocalId, bool)> {
-    let (error, asks_for_one) = scene.nil_test(condition(kind)?)?;
-    Some((error, asks_for_one == matches!(kind, EdgeKind::True(_))))
 }
 
 /// Follows the reader's end through the function that made it.
@@ -312,7 +306,7 @@ impl Walk for Unread<'_, '_> {
 
     fn edge(&mut self, state: &Reading, edge: &Edge) -> Option<Reading> {
         let mut next = state.clone();
-        if let Some((error, fails)) = failed(self.steps.scene, edge.kind)
+        if let Some((error, fails)) = self.steps.scene.nil_decided(edge.kind)
             && state.error == Some(error)
         {
             next.failed = fails;

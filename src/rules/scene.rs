@@ -10,13 +10,13 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::{Context, Entry, Facts, Resource, Shape, Testing, TypeExpr};
-use crate::flow::{Cfg, StepId};
+use crate::flow::{Cfg, EdgeKind, StepId};
 use crate::index::{
     BodyInfo, Builtin, Callee, Def, Func, FuncId, Index, LocalId, LocalKind, Package,
     QualifiedName, Type, is_of_word,
 };
 use crate::project::PackageId;
-use crate::rules::{FunctionCx, PackageCx};
+use crate::rules::{FunctionCx, PackageCx, conditions};
 use crate::source::{FileId, Location, Span};
 use crate::summary::{BodyId, Function, Read, facts};
 use crate::syntax::{
@@ -674,6 +674,12 @@ impl<'a> Scene<'a> {
     pub fn nil_test(&self, condition: ExprId) -> Option<(LocalId, bool)> {
         let (compared, is_set) = compared_with_nil(self.file, &self.info, condition)?;
         Some((self.local(compared)?, is_set))
+    }
+
+    /// The variable that an edge compares with nil, and whether it is not nil there.
+    pub fn nil_decided(&self, kind: EdgeKind) -> Option<(LocalId, bool)> {
+        let (compared, asks_for_one) = self.nil_test(conditions::condition(kind)?)?;
+        Some((compared, asks_for_one == matches!(kind, EdgeKind::True(_))))
     }
 
     /// The left and right sides of an assignment, short variable declaration or `var`, if a node

@@ -631,11 +631,11 @@ impl Walk for Leave<'_, '_, '_, '_> {
         let Some(condition) = condition(edge.kind) else { return Some(next) };
         let node = Node::Expr(condition);
         if next.unasked
-            && let Some((asked, is_error)) = channel.scene.nil_test(condition)
+            && let Some((asked, fails)) = channel.scene.nil_decided(edge.kind)
             && self.of.failed().is_some_and(|(error, _)| error == asked)
         {
             next.unasked = false;
-            if is_error == matches!(edge.kind, EdgeKind::True(_)) {
+            if fails {
                 return None;
             }
         }

@@ -29,7 +29,7 @@ use crate::rules::evidence::gathered;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::prefetched;
 use crate::rules::evidence::traffic::after_recover;
-use crate::rules::evidence::under_lock::may_fill;
+use crate::rules::evidence::under_lock::{asked_above, may_fill};
 use crate::rules::evidence::{confidence_at, confidence_of_made, first_line};
 use crate::rules::scene::{Scene, compared_with_nil, holds_any};
 use crate::rules::{FunctionCx, PackageCx, recurrence};
@@ -590,19 +590,14 @@ fn sends_in_turns(scene: &Scene<'_>, send: &Op) -> bool {
 /// Whether a condition or a `select` above a node asks for more than whether something is there.
 fn asks_any(scene: &Scene<'_>, below: Node) -> bool {
     let end = scene.span(below).start;
-    scene.nodes.iter().any(|&node| {
-        let Node::Stmt(stmt) = node else { return false };
-        let asked = match scene.file.stmt(stmt).kind {
-            StmtKind::If { cond, .. } => cond,
-            StmtKind::For { cond: Some(cond), .. } | StmtKind::Switch { tag: Some(cond), .. } => {
-                cond
-            }
-            StmtKind::Select(_) => return scene.span(node).end <= end,
-            _ => return false,
-        };
-        let is_there = compared_with_nil(scene.file, &scene.info, asked).is_some();
-        scene.span(node).start < end && !is_there
-    })
+    let waits = |&node: &Node| match node {
+        Node::Stmt(stmt) => {
+            matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_)) && scene.span(node).end <= end
+        }
+        _ => false,
+    };
+    let is_there = |asked: ExprId| compared_with_nil(scene.file, &scene.info, asked).is_some();
+    scene.nodes.iter().any(waits) || asked_above(scene, below).any(|asked| !is_there(asked))
 }
 
 /// Whether a loop without an end in sight starts a function in a goroutine in each of its turns, in

@@ -41,7 +41,7 @@ use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
 use crate::summary::{self, facts};
 use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
-pub(super) use room::may_fill;
+pub(super) use room::{asked_above, may_fill};
 
 /// Reports the waits under a lock.
 pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {

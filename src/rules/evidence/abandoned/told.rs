@@ -6,7 +6,6 @@ use crate::flow::{EdgeKind, Exit, Path, PathEnd, Step};
 use crate::index::{LocalKind, Type};
 use crate::rules::evidence::traffic::{MANY, Made};
 use crate::rules::evidence::{confidence_of_made, first_line, room};
-use crate::rules::scene::compared_with_nil;
 use crate::source::{Location, Span};
 use crate::summary::BodyId;
 use crate::syntax::{ExprId, Node, StmtKind};
@@ -96,16 +95,11 @@ impl Abandoned<'_, '_, '_> {
     /// the program, and no way that it goes.
     fn asks_absent_param(&self, kind: EdgeKind) -> bool {
         let scene = self.channel.scene;
-        let (condition, value) = match kind {
-            EdgeKind::True(condition) => (condition, true),
-            EdgeKind::False(condition) => (condition, false),
-            _ => return false,
-        };
-        compared_with_nil(scene.file, &scene.info, condition).is_some_and(|(given, is_set)| {
-            let local = scene.local(given).map(|local| scene.info.local(local).kind);
-            is_set != value
-                && matches!(local, Some(LocalKind::Param(_)))
-                && matches!(scene.info.type_of(given), Type::Pointer(_))
+        scene.nil_decided(kind).is_some_and(|(given, is_set)| {
+            let given = scene.info.local(given);
+            !is_set
+                && matches!(given.kind, LocalKind::Param(_))
+                && matches!(given.ty, Type::Pointer(_))
         })
     }
 

@@ -7,7 +7,7 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{PathEnd, Start, StepId};
-use crate::index::Callee;
+use crate::index::{Callee, LocalId};
 use crate::rules::conditions::{Conditions, Way, condition};
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::{
@@ -74,26 +74,19 @@ fn check_taken(
     let variable = root_variable(scene, base)?;
     let is_other = |step: StepId| {
         let at = At { body, step };
-        variable.is_some_and(|variable| function.defines(at, variable))
-            || may_give(scene, locks, function, at, held)
-            || waits_below(scene, locks, function, at, held)
+        settles(scene, locks, function, at, variable, held)
+            || function.step(at).call(function.file).is_some_and(|call| {
+                // Then the goroutine stays there already.
+                matches!(scene.info.callee(call), Callee::Func(func)
+                    if locks.takes(&scene.cx.package, *func, held, MAX_CALLS).is_some())
+            })
     };
     if cfg.steps().any(|step| between(step) && is_other(step))
         || leads_elsewhere(scene, locks, base, (held.call, again.call))
     {
         return None;
     }
-    let name = locked(scene, held);
-    let message = format!("`{name}` is locked here while `{}` holds it", scene.name.name);
-    let at = scene.span(Node::Expr(again.call));
-    let mut finding = scene.cx.finding(first_line(scene, at), "waits for itself", message);
-    finding.confidence = confidence_of_own(scene);
-    finding.labels.push(Label {
-        location: held.location,
-        role: Role::Context,
-        message: format!("`{name}` is locked here"),
-    });
-    finding.why = WHY.to_owned();
+    let mut finding = locked_again(scene, held, again, "");
     finding.help = "lock it once, or give it back before".to_owned();
     Some(finding)
 }
@@ -127,11 +120,8 @@ fn check_deferred(
         .filter_map(|taken| Some((cfg.step_of_expr(taken.call)?, *taken)))
         .collect();
     let variable = root_variable(scene, base)?;
-    let settled = |step: StepId| {
-        let at = At { body, step };
-        variable.is_some_and(|variable| function.defines(at, variable))
-            || may_give(scene, locks, function, at, &held)
-    };
+    let settled =
+        |step: StepId| settles(scene, locks, function, At { body, step }, variable, &held);
     let conditions = Conditions::new(function, body);
     let is_again = |step: StepId| again.iter().any(|(other, _)| *other == step);
     let mut way = Way { conditions: &conditions, to: &is_again, settled: &settled };
@@ -143,19 +133,17 @@ fn check_deferred(
     Some(tell(scene, &held, unlock, taken, last))
 }
 
-/// Whether a step calls a function that takes a lock: then the goroutine stays there already.
-fn waits_below(
+/// Whether a step defines the variable that a lock is reached through anew, or may give the lock back right away.
+fn settles(
     scene: &Scene<'_>,
     locks: &Locks,
     function: &Function<'_>,
     at: At,
+    variable: Option<LocalId>,
     held: &Taken,
 ) -> bool {
-    let Some(call) = function.step(at).call(function.file) else { return false };
-    match scene.info.callee(call) {
-        Callee::Func(func) => locks.takes(&scene.cx.package, *func, held, MAX_CALLS).is_some(),
-        _ => false,
-    }
+    variable.is_some_and(|variable| function.defines(at, variable))
+        || may_give(scene, locks, function, at, held)
 }
 
 /// Whether a step may give back a lock right away.
@@ -190,29 +178,37 @@ fn tell(
     again: &Taken,
     last: Option<ExprId>,
 ) -> Finding {
-    let name = locked(scene, held);
     let cx = &scene.cx;
-    let message = format!(
-        "`{name}` is locked here while `{}` holds it: the deferred unlock runs when that returns",
-        scene.name.name
-    );
-    let at = scene.span(Node::Expr(again.call));
-    let mut finding = cx.finding(first_line(scene, at), "waits for itself", message);
-    finding.confidence = confidence_of_own(scene);
-    finding.defect = cx.location(scene.span(Node::Expr(unlock)));
-    let mut label = |location, role, message: String| {
-        finding.labels.push(Label { location, role, message });
-    };
-    label(held.location, Role::Context, format!("`{name}` is locked here"));
+    let how = ": the deferred unlock runs when that returns";
+    let mut finding = locked_again(scene, held, again, how);
     let deferred = cx.location(scene.span(Node::Expr(unlock)));
-    label(deferred, Role::Context, "given back when the function returns".to_owned());
+    finding.defect = deferred;
+    let mut label = |location, role, message: &str| {
+        finding.labels.push(Label { location, role, message: message.to_owned() });
+    };
+    label(deferred, Role::Context, "given back when the function returns");
     if let Some(condition) = last {
         let span = first_line(scene, scene.span(Node::Expr(condition)));
-        label(cx.location(span), Role::Condition, "decided here".to_owned());
+        label(cx.location(span), Role::Condition, "decided here");
     }
-    finding.why = WHY.to_owned();
     finding.help =
         "unlock without `defer` before it goes on, or move what needs the lock to a function of its own"
             .to_owned();
+    finding
+}
+
+/// A lock that is taken where the function holds it; `how` says how that comes about.
+fn locked_again(scene: &Scene<'_>, held: &Taken, again: &Taken, how: &str) -> Finding {
+    let name = locked(scene, held);
+    let message = format!("`{name}` is locked here while `{}` holds it{how}", scene.name.name);
+    let at = scene.span(Node::Expr(again.call));
+    let mut finding = scene.cx.finding(first_line(scene, at), "waits for itself", message);
+    finding.confidence = confidence_of_own(scene);
+    finding.labels.push(Label {
+        location: held.location,
+        role: Role::Context,
+        message: format!("`{name}` is locked here"),
+    });
+    finding.why = WHY.to_owned();
     finding
 }

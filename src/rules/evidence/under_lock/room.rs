@@ -91,16 +91,6 @@ pub(in crate::rules::evidence) fn may_fill(
     if receiver.is_none() || !is_part || !by_many() {
         return false;
     }
-    let end = scene.span(send.node).start;
-    let asked = scene.nodes.iter().filter_map(|&node| match node {
-        Node::Stmt(stmt) if scene.span(node).start < end => match scene.file.stmt(stmt).kind {
-            StmtKind::If { cond, .. } => Some(cond),
-            StmtKind::For { cond, .. } => cond,
-            StmtKind::Switch { tag, .. } => tag,
-            _ => None,
-        },
-        _ => None,
-    });
     let mut fields: FxHashSet<Symbol> = FxHashSet::default();
     // Whether there is a channel at all says nothing of its room.
     let is_made = |asked: ExprId| match scene.file.expr(scene.file.unparen(asked)).kind {
@@ -109,7 +99,7 @@ pub(in crate::rules::evidence) fn may_fill(
         }
         _ => false,
     };
-    for asked in asked.filter(|&asked| !is_made(asked)) {
+    for asked in asked_above(scene, send.node).filter(|&asked| !is_made(asked)) {
         for node in scene.file.descendants(Node::Expr(asked)) {
             let Node::Expr(expr) = node else { continue };
             match scene.file.expr(expr).kind {
@@ -129,6 +119,23 @@ pub(in crate::rules::evidence) fn may_fill(
     }
     let scenes = receivers.iter().chain([&send]).map(|op| &groups.scenes[op.scene]);
     !scenes.into_iter().any(|scene| writes(scene, &fields))
+}
+
+/// The conditions, and what is switched over, that stand above a node in its function.
+pub(in crate::rules::evidence) fn asked_above(
+    scene: &Scene<'_>,
+    below: Node,
+) -> impl Iterator<Item = ExprId> {
+    let end = scene.span(below).start;
+    scene.nodes.iter().filter_map(move |&node| match node {
+        Node::Stmt(stmt) if scene.span(node).start < end => match scene.file.stmt(stmt).kind {
+            StmtKind::If { cond, .. } => Some(cond),
+            StmtKind::For { cond, .. } => cond,
+            StmtKind::Switch { tag, .. } => tag,
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// Whether a condition above a send asks how much room the channel has: `len(c)`, `cap(c)`.
