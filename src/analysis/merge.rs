@@ -4,25 +4,46 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Finding, Label, Role};
-use crate::rules::supersedes;
+use crate::rules::{find, supersedes};
 use crate::source::{FileId, Location};
 
 /// The findings by path and place. Of those with one defect the most specific rule's is kept, or
 /// else the surest one, or of two places the one that rests on the fewest conditions; places that only the
-/// others speak of are added to its labels, but for what was decided there. `display` is the path of a
+/// others speak of are added to its labels, but for what was decided there. Where the rule's page says so, findings at two
+/// places stay apart. `display` is the path of a
 /// file as shown to people.
 pub fn merge(display: &dyn Fn(FileId) -> String, findings: Vec<Finding>) -> Vec<Finding> {
     let findings = sorted(display, findings);
-    let mut by_defect: BTreeMap<Location, Finding> = BTreeMap::new();
+    let mut by_defect: BTreeMap<Location, Vec<Finding>> = BTreeMap::new();
     for finding in findings {
-        let merged = match by_defect.remove(&finding.defect) {
-            Some(kept) if replaces(&finding, &kept) => absorb(finding, kept),
-            Some(kept) => absorb(kept, finding),
+        let of_defect = by_defect.entry(finding.defect).or_default();
+        let merged = match of_defect.iter().position(|kept| !are_apart(kept, &finding)) {
+            Some(at) => match of_defect.swap_remove(at) {
+                kept if replaces(&finding, &kept) => absorb(finding, kept),
+                kept => absorb(kept, finding),
+            },
             None => finding,
         };
-        by_defect.insert(merged.defect, merged);
+        of_defect.push(merged);
     }
-    sorted(display, by_defect.into_values().collect())
+    sorted(display, by_defect.into_values().flatten().collect())
+}
+
+/// Whether two findings with one defect are two mistakes: those of a rule whose page says so, at two places, whose
+/// stories have nothing but the defect in common.
+fn are_apart(one: &Finding, other: &Finding) -> bool {
+    let tells_of = |finding: &Finding, place: Location| {
+        finding.labels.iter().any(|label| label.location == place)
+    };
+    let is_shared = |label: &Label| label.location != one.defect && tells_of(other, label.location);
+    one.rule == other.rule
+        && find(one.rule).is_some_and(|rule| rule.page.apart)
+        && !overlap(one.primary, other.primary)
+        && !one.labels.iter().any(is_shared)
+}
+
+fn overlap(one: Location, other: Location) -> bool {
+    one.file == other.file && one.span.start < other.span.end && other.span.start < one.span.end
 }
 
 /// Sorted by what people see; equal ones once.
@@ -48,11 +69,7 @@ fn replaces(new: &Finding, old: &Finding) -> bool {
         let conditions = |finding: &Finding| {
             finding.labels.iter().filter(|label| label.role == Role::Condition).count()
         };
-        let (one, other) = (new.primary, old.primary);
-        let overlap = one.file == other.file
-            && one.span.start < other.span.end
-            && other.span.start < one.span.end;
-        match overlap {
+        match overlap(new.primary, old.primary) {
             true => Ordering::Equal,
             false => conditions(old).cmp(&conditions(new)),
         }
@@ -144,5 +161,12 @@ mod tests {
             vec![finding("a", at(0, 5), at(0, 1)), sure, finding("c", at(0, 7), at(0, 1))],
             &["z.go:7 b, 5 label of a"],
         );
+    }
+
+    #[test]
+    fn two_mistakes_with_one_defect_stay_apart() {
+        let two = |rule| vec![finding(rule, at(0, 5), at(0, 1)), finding(rule, at(0, 7), at(0, 1))];
+        check(two("double-lock"), &["z.go:5 double-lock", "z.go:7 double-lock"]);
+        check(two("nil-channel"), &["z.go:5 nil-channel, 7 label of nil-channel"]);
     }
 }

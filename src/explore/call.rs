@@ -11,6 +11,7 @@ use crate::explore::symbolic::{COUNTS, shrink};
 use crate::explore::value::{ObjectId, Term, Unknown, Value};
 use crate::explore::{Bound, Calls, Site};
 use crate::program::code::{Builtin, Func, FuncId, NameId, Op, Pc, Slot};
+use crate::program::library::serves;
 use crate::program::types::{Type, TypeId};
 
 /// A call about to happen.
@@ -259,6 +260,9 @@ impl Machine<'_> {
         }
         let results = match method {
             None => self.unknown_results(state, call.callee),
+            Some(name) if call.want == 1 && serves(self.program.name(name)) => {
+                vec![state.non_nil(TypeId::ERROR)]
+            }
             Some(name) => self.listed(process, name, &call).into_iter().collect(),
         };
         self.deliver(state, process, results, call.want);

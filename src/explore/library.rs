@@ -15,6 +15,9 @@ use crate::program::types::{Type, TypeId};
 /// How many processors there are: two goroutines that wait for each other show what more of them would.
 const PROCESSORS: i64 = 2;
 
+/// How far away a time is that is meant never to come, in nanoseconds: a year of them.
+const NEVER: i64 = 365 * 24 * 3_600_000_000_000;
+
 /// A method of a library type, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
@@ -448,6 +451,12 @@ impl Machine<'_> {
             }
             Intrinsic::Processors => vec![Value::Int(PROCESSORS)],
             Intrinsic::NewError => vec![state.non_nil(TypeId::PLAIN_ERROR)],
+            Intrinsic::Serves => {
+                for &value in &call.args {
+                    self.escape(state, value);
+                }
+                vec![state.non_nil(TypeId::ERROR)]
+            }
             Intrinsic::WrapError => vec![match arg(0) {
                 open @ (Value::Nil | Value::Unknown(_) | Value::Term(_)) => open,
                 _ => state.non_nil(TypeId::ERROR),
@@ -486,6 +495,14 @@ impl Machine<'_> {
                 let channel = self.clock_channel(state, clock, site);
                 let Value::Ref(channel) = channel else { return Ok(()) };
                 let timer = Object::Timer { channel, periodic, callback: false };
+                vec![Value::Ref(state.add(timer, Some(site)))]
+            }
+            // It is called when somebody resets the timer, whoever that is.
+            Intrinsic::AfterFunc if matches!(arg(0), Value::Int(time) if time >= NEVER) => {
+                self.escape(state, arg(1));
+                let channel = self.clock_channel(state, Clock::None, site);
+                let Value::Ref(channel) = channel else { return Ok(()) };
+                let timer = Object::Timer { channel, periodic: true, callback: true };
                 vec![Value::Ref(state.add(timer, Some(site)))]
             }
             Intrinsic::AfterFunc => {

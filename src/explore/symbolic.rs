@@ -38,9 +38,13 @@ impl Machine<'_> {
             Type::Lib(lib) => match lib {
                 LibType::Context | LibType::CancelFunc | LibType::Locker => Value::Nil,
                 LibType::Duration => Value::Int(0),
-                LibType::Timer | LibType::Ticker | LibType::Testing | LibType::Request => {
-                    state.unknown(ty)
+                // Nothing comes on its channel, which is nil, until it is reset.
+                LibType::Timer => {
+                    let channel = place(state, Object::Channel(Channel::new(1, Clock::None)));
+                    let Value::Struct(channel) = channel else { return state.unknown(ty) };
+                    place(state, Object::Timer { channel, periodic: false, callback: false })
                 }
+                LibType::Ticker | LibType::Testing | LibType::Request => state.unknown(ty),
                 &lib => match sync_object(lib) {
                     Some(object) => place(state, object),
                     None => {

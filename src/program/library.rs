@@ -55,6 +55,8 @@ pub enum Intrinsic {
     Pure,
     /// Makes an error from text.
     NewError,
+    /// A server of `net/http`, which comes back with an error and never without one.
+    Serves,
     /// Adds to the error that it is given first; gives nil if that is nil.
     WrapError,
     /// `errors.Is`: never of nil.
@@ -129,6 +131,15 @@ fn as_of_sync<'p>(path: &'p str, name: &str) -> &'p str {
     let wraps = matches!(last, "sync" | "syncs" | "syncutil") && path.contains('/');
     let is_lock = matches!(name, "Mutex" | "RWMutex");
     if last == "go-deadlock" || wraps && is_lock { "sync" } else { path }
+}
+
+/// The value of a constant of package `math`, as on a machine of 64 bits.
+pub fn library_constant(path: &str, name: &str) -> Option<i64> {
+    match (path, name) {
+        ("math", "MaxInt" | "MaxInt64") => Some(i64::MAX),
+        ("math", "MaxInt32") => Some(i32::MAX.into()),
+        _ => None,
+    }
 }
 
 /// The modelled type `path.name`.
@@ -241,6 +252,8 @@ pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
             | "github.com/cockroachdb/errors",
             "Is",
         ) => Intrinsic::ErrorIs,
+        ("net/http", "Serve" | "ServeTLS") => Intrinsic::Serves,
+        ("net/http", _) if serves(name) => Intrinsic::Serves,
         (
             "github.com/pkg/errors" | "golang.org/x/xerrors" | "github.com/cockroachdb/errors",
             "New" | "Errorf",
@@ -268,6 +281,12 @@ pub fn intrinsic(path: &str, name: &str) -> Intrinsic {
         (_, "Fatal" | "Fatalf" | "Fatalln" | "FatalDepth" | "Fatalw") => Intrinsic::Exit,
         _ => Intrinsic::Unknown,
     }
+}
+
+/// Whether a function or method of this name serves until it fails, as those of `net/http`: "ListenAndServe always
+/// returns a non-nil error" (<https://pkg.go.dev/net/http#ListenAndServe>).
+pub fn serves(name: &str) -> bool {
+    matches!(name, "ListenAndServe" | "ListenAndServeTLS")
 }
 
 /// Whether a method of this name may block on, or wake, another goroutine when the receiver is

@@ -51,6 +51,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
         };
         if let Some((first, others)) = lost.split_first()
             && !transport::reads(cx, function, held.call)
+            && !transport::answers_itself(cx, function, held.call)
         {
             let mut finding = left_open(cx, function, &held, first, others);
             if bound::is_in_time(cx, function, held.call) {

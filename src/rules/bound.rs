@@ -2,7 +2,7 @@
 //! peer on the same machine.
 
 use crate::catalog::{self, Base, Blocking, Driver, Wait};
-use crate::index::{Callee, Constant, Def, FuncId, LocalKind, ObjectKind, Package, Type};
+use crate::index::{Callee, Constant, Def, FuncId, Index, LocalKind, ObjectKind, Package, Type};
 use crate::project::PackageId;
 use crate::rules::memo::Kept;
 use crate::rules::{FunctionCx, PackageCx};
@@ -408,12 +408,8 @@ fn is_made_with(
 ) -> bool {
     let package = function.index.package(function.id.package);
     let gives_bound = |file: &File, made: ExprId| {
-        let ExprKind::Call { callee, .. } = file.expr(made).kind else { return false };
-        let ExprKind::Ident(name) = file.expr(file.unparen(callee)).kind else { return false };
-        let mut funcs = package.funcs.iter().filter(|func| func.receiver.is_none());
-        funcs
-            .find(|func| func.name == name)
-            .is_some_and(|func| gives_with(cx, func.id, fixed, is_field))
+        called_in(cx.index(), package, file, made)
+            .is_some_and(|func| gives_with(cx, func, fixed, is_field))
     };
     let is_bound = |file: &File, decl: DeclId, made: ExprId| {
         let made_here = made_in(file, decl, made);
@@ -422,6 +418,32 @@ fn is_made_with(
         value.is_some_and(|value| !fixed || is_plain(file, value)) || gives_bound(file, made_here)
     };
     all_kept(&cx.package, package, name).any(|(file, decl, value)| is_bound(file, decl, value))
+}
+
+/// The function that a call in a file of a package is of by its name: one of that package, or of one of the run that the
+/// file imports.
+fn called_in(index: &Index<'_>, package: &Package, file: &File, call: ExprId) -> Option<FuncId> {
+    let ExprKind::Call { callee, .. } = file.expr(call).kind else { return None };
+    let named = |package: &Package, name: Symbol| {
+        let mut funcs = package.funcs.iter().filter(|func| func.receiver.is_none());
+        funcs.find(|func| func.name == name).map(|func| func.id)
+    };
+    match file.expr(file.unparen(callee)).kind {
+        ExprKind::Ident(name) => named(package, name),
+        ExprKind::Selector { base, name } => {
+            let ExprKind::Ident(alias) = file.expr(base).kind else { return None };
+            let is_meant = |other: &&Package| {
+                file.imports.iter().any(|import| {
+                    import.path == other.path
+                        && import.name.map_or(other.name, |name| name.name) == alias
+                })
+            };
+            let imported = index.imports_in_run(package.id).iter();
+            let other = imported.map(|&other| index.package(other)).find(is_meant)?;
+            named(other, name.name)
+        }
+        _ => None,
+    }
 }
 
 /// What a package keeps under a name, with the declaration that does so.

@@ -137,6 +137,7 @@ fn check_made(
             // Who gets a context can only wait for its deadline.
             if made.deadline && is_given_back(function, made)
                 || ends_with_handler(cx, function, made)
+                || leaves_nothing(cx, function, made)
             {
                 finding.confidence = Confidence::Low;
             }
@@ -380,18 +381,6 @@ fn is_made_once(function: &Function<'_>, parents: &Parents, made: &Made) -> bool
 /// used it, so that nobody waits on it and nothing keeps it.
 fn nobody_has_it(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) -> bool {
     let file = function.file;
-    let fresh = function.args(made.call).first().is_some_and(|&parent| {
-        let origin = cx.summaries().context(function, made.at, parent);
-        let is_endless = |root: &ContextRoot| match root {
-            ContextRoot::Place(place) => match place.root {
-                Root::Param(index) if place.path.is_empty() => !may_end(cx, index),
-                _ => false,
-            },
-            _ => false,
-        };
-        let endless = !origin.roots.is_empty() && origin.roots.iter().all(is_endless);
-        (origin.is_fresh() || endless) && !origin.deadline
-    });
     let Def::Local(context) = function.info.resolve(file.unparen(made.context)) else {
         return false;
     };
@@ -405,7 +394,32 @@ fn nobody_has_it(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path
         }
         _ => false,
     });
-    fresh && !made.deadline && !used
+    !made.deadline && !used && has_endless_parent(cx, function, made)
+}
+
+/// Whether what the context is made from never ends, so that it keeps nothing of what is made from it.
+fn has_endless_parent(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> bool {
+    function.args(made.call).first().is_some_and(|&parent| {
+        let origin = cx.summaries().context(function, made.at, parent);
+        let is_endless = |root: &ContextRoot| match root {
+            ContextRoot::Place(place) => match place.root {
+                Root::Param(index) if place.path.is_empty() => !may_end(cx, index),
+                _ => false,
+            },
+            _ => false,
+        };
+        let endless = !origin.roots.is_empty() && origin.roots.iter().all(is_endless);
+        (origin.is_fresh() || endless) && !origin.deadline
+    })
+}
+
+/// Whether a context without deadline whose cancel function is thrown away is kept by nobody: not by what it is made
+/// from, and not by a goroutine of the function that may wait for it.
+fn leaves_nothing(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> bool {
+    let cfg = &function.body(made.at.body).cfg;
+    !made.deadline
+        && has_endless_parent(cx, function, made)
+        && !started_with(function, cfg, made.context)
 }
 
 /// The steps that call the cancel function.
@@ -445,9 +459,12 @@ fn end_span(function: &Function<'_>, made: &Made, path: &Path) -> Option<Span> {
 }
 
 /// What stays when nobody cancels.
-fn why(function: &Function<'_>, made: &Made) -> String {
+fn why(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> String {
     let context = function.text(made.context);
     match made.deadline {
+        true if has_endless_parent(cx, function, made) => format!(
+            "until its deadline the timer of `{context}` stays, and whoever waits on it goes on"
+        ),
         true => format!(
             "until its deadline `{context}` stays with its parent, and whoever waits on it goes on"
         ),
@@ -464,7 +481,7 @@ fn thrown(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> Finding 
     );
     let span = function.file.expr(made.cancel).span;
     let mut finding = cx.finding(span, THROWN, message);
-    finding.why = why(function, made);
+    finding.why = why(cx, function, made);
     finding.help = "keep it and `defer` its call".to_owned();
     finding.defect = cx.location(function.file.expr(made.call).span);
     finding
@@ -512,7 +529,7 @@ fn lost(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) 
             message: format!("`{context}` and `{cancel}` are made here"),
         });
     }
-    finding.why = why(function, made);
+    finding.why = why(cx, function, made);
     finding.help =
         format!("`defer {cancel}()` right after it is made, or call it on this path too");
     finding.defect = cx.location(made_span);

@@ -13,10 +13,14 @@ use crate::index::{
     TypeDecl,
 };
 use crate::program::library::{Intrinsic, intrinsic};
+use crate::rules::endable::asks_err;
+use crate::rules::scene::compared_with_nil;
 use crate::summary::{At, BodyId, Definition, Function, Source, ticks};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, Symbol, UnaryOp};
 
 pub use key::{key, reads_only_names, variables};
+
+use key::{Compared, Says, comparison};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
 pub type Decided = Vec<(u16, bool)>;
@@ -29,8 +33,12 @@ pub struct Conditions {
     forgotten: FxHashMap<StepId, Vec<u16>>,
     /// What a step decides, by what it assigns.
     assigned: FxHashMap<StepId, Decided>,
+    /// What a condition says of a variable that others compare with constants too, and the numbers of those.
+    compared: FxHashMap<u16, (Says, Vec<u16>)>,
     /// The answers that all assignments of what is asked about give.
     fixed: FxHashMap<u16, bool>,
+    /// The answers of conditions that ask whether a context has ended, where it was seen to end.
+    ended: FxHashMap<ExprId, bool>,
     /// The switches that have a case for every constant of the type of their tag.
     exhaustive: FxHashSet<StmtId>,
     /// The arms of selects that are never ready.
@@ -71,11 +79,17 @@ impl Conditions {
         let mut asked: Vec<(ExprId, String, bool)> = Vec::new();
         let mut exhaustive = FxHashSet::default();
         let mut idle = FxHashSet::default();
+        let mut ended = FxHashMap::default();
         for edge in cfg.edges() {
             if let EdgeKind::True(condition) = edge.kind
                 && let Some((text, negated)) = key(function, condition)
             {
                 asked.push((condition, text, negated));
+            }
+            if let EdgeKind::True(condition) = edge.kind
+                && let Some(answer) = finds_ended(function, body, condition)
+            {
+                ended.insert(condition, answer);
             }
             if let EdgeKind::NoCase(stmt) = edge.kind
                 && is_exhaustive(function, stmt)
@@ -92,7 +106,9 @@ impl Conditions {
             by_expr: FxHashMap::default(),
             forgotten: FxHashMap::default(),
             assigned: FxHashMap::default(),
+            compared: FxHashMap::default(),
             fixed: FxHashMap::default(),
+            ended,
             exhaustive,
             idle,
             asked_below: FxHashMap::default(),
@@ -101,16 +117,32 @@ impl Conditions {
         for (_, text, _) in &asked {
             *times.entry(text).or_default() += 1;
         }
+        let comparisons: FxHashMap<ExprId, (Compared, Says)> = asked
+            .iter()
+            .filter_map(|&(condition, ..)| Some((condition, comparison(function, condition)?)))
+            .collect();
+        let mut by_variable: FxHashMap<&Compared, FxHashMap<&str, u16>> = FxHashMap::default();
+        for (condition, text, _) in &asked {
+            if let Some((variable, _)) = comparisons.get(condition) {
+                by_variable.entry(variable).or_default().insert(text, u16::MAX);
+            }
+        }
         let mut numbers: FxHashMap<&str, u16> = FxHashMap::default();
         let mut subjects: FxHashMap<u16, Option<Subject>> = FxHashMap::default();
         let gaps = OnceCell::new();
         for (condition, text, negated) in &asked {
             let next = numbers.len() as u16;
             let subject = subject(function, body, *condition);
-            if times[text.as_str()] < 2 && subject.is_none() || next == u16::MAX {
+            let variable = comparisons.get(condition).map(|(variable, _)| variable);
+            let compared = variable.and_then(|variable| by_variable.get_mut(variable));
+            let is_compared = compared.as_ref().is_some_and(|others| others.len() > 1);
+            if times[text.as_str()] < 2 && subject.is_none() && !is_compared || next == u16::MAX {
                 continue;
             }
             let number = *numbers.entry(text).or_insert(next);
+            if let Some(others) = compared.filter(|_| is_compared) {
+                others.insert(text, number);
+            }
             conditions.by_expr.insert(*condition, (number, *negated));
             // Two variables of the same name are asked about in the same words.
             let known = *subjects.entry(number).or_insert(subject);
@@ -126,6 +158,14 @@ impl Conditions {
                         conditions.forgotten.entry(at.step).or_default().push(number);
                     }
                 }
+            }
+        }
+        for (condition, (variable, says)) in &comparisons {
+            let Some(&(number, _)) = conditions.by_expr.get(condition) else { continue };
+            let others = by_variable.get(variable).into_iter().flat_map(|it| it.values());
+            let others: Vec<u16> = others.copied().filter(|&other| other != number).collect();
+            if !others.is_empty() {
+                conditions.compared.insert(number, (says.clone(), others));
             }
         }
         for (number, subject) in subjects {
@@ -169,6 +209,8 @@ impl Conditions {
                     let asked = condition(edge.kind).and_then(|asked| self.by_expr.get(&asked));
                     if let Some(&(number, _)) = asked {
                         here.insert(number);
+                        let others = self.compared.get(&number);
+                        others.into_iter().flat_map(|(_, it)| it).for_each(|&it| here.insert(it));
                     }
                 }
                 for forgotten in cfg.steps_of(block).filter_map(|step| self.forgotten.get(&step)) {
@@ -214,6 +256,9 @@ impl Conditions {
             return !self.idle.contains(&(stmt, place));
         }
         let Some((condition, holds)) = edge.kind.condition() else { return true };
+        if let Some(&answer) = self.ended.get(&condition) {
+            return answer == holds;
+        }
         let Some(&(number, negated)) = self.by_expr.get(&condition) else { return true };
         let holds = holds != negated;
         if let Some(&value) = self.fixed.get(&number) {
@@ -221,12 +266,48 @@ impl Conditions {
         }
         match decided.binary_search_by_key(&number, |(number, _)| *number) {
             Ok(at) => decided[at].1 == holds,
+            Err(_) if self.is_denied(decided, number, holds) => false,
             Err(at) => {
                 decided.insert(at, (number, holds));
                 true
             }
         }
     }
+}
+
+impl Conditions {
+    /// Whether what was found when a variable was compared with another constant leaves no room for this answer.
+    fn is_denied(&self, decided: &Decided, number: u16, holds: bool) -> bool {
+        let Some((says, others)) = self.compared.get(&number) else { return false };
+        decided.iter().filter(|(other, _)| others.contains(other)).any(|&(other, answer)| {
+            self.compared
+                .get(&other)
+                .is_some_and(|(it, _)| !Says::agrees((says, holds), (it, answer)))
+        })
+    }
+}
+
+/// What `ctx.Err() != nil` and the like say where every way there has received from `ctx.Done()`.
+fn finds_ended(function: &Function<'_>, body: BodyId, condition: ExprId) -> Option<bool> {
+    let file = function.file;
+    let (error, is_ended) = compared_with_nil(file, &function.info, condition)?;
+    let error = file.unparen(error);
+    if !asks_err(file, &function.info, error) {
+        return None;
+    }
+    let (asked, _) = file.method_call(error)?;
+    let Def::Local(context) = *function.info.resolve(file.unparen(asked)) else { return None };
+    let cfg = &function.body(body).cfg;
+    let at = cfg.step_of_expr(error)?;
+    let is_end = |step: StepId| {
+        let received = function.step(At { body, step }).received_from(file);
+        let done = received.and_then(|channel| function.done_of(file.unparen(channel)));
+        done.is_some_and(|of| {
+            matches!(function.info.resolve(file.unparen(of)), Def::Local(of) if *of == context)
+        })
+    };
+    let is_one = function.definitions_of(context).count() < 2;
+    (is_one && cfg.steps().any(|step| is_end(step) && cfg.dominates(step, at))).then_some(is_ended)
 }
 
 /// Whether an arm waits for a timer that is started with the `select`, which has a default clause: no time has

@@ -105,8 +105,11 @@ fn own_resources(
     let mut found = Vec::new();
     for (at, call) in function.calls() {
         let Callee::Func(callee) = function.info.callee(call) else { continue };
-        let made = cx.summaries().resources(*callee).into_iter().map(|made| (call, made));
-        for (call, resource) in made.chain(started_by(cx, function, at, call)) {
+        let (own, maker) = (cx.func.package, callee.package);
+        let given = cx.summaries().resources(*callee).into_iter();
+        let made =
+            given.filter(|resource| resource.can_be_ended_in(own, maker)).map(|made| (call, made));
+        for (call, resource) in made.chain(started_by(cx, read, at, call)) {
             let by_context = resource.stop.last().is_some_and(|last| last.as_str() == "Done()");
             if by_context || resource.is_left_out(function.file, &function.info, call) {
                 continue;
@@ -133,10 +136,11 @@ fn own_resources(
 /// that call, and what it gives.
 fn started_by(
     cx: &FunctionCx<'_>,
-    function: &Function<'_>,
+    read: &Read<'_>,
     at: At,
     start: ExprId,
 ) -> Option<(ExprId, summary::Resource)> {
+    let function = &read.function;
     let Callee::Func(method) = *function.info.callee(start) else { return None };
     cx.index().func(method).receiver?;
     let Type::Func(signature) = cx.index().func_type(method) else { return None };
@@ -149,7 +153,14 @@ fn started_by(
         return None;
     };
     let Callee::Func(constructor) = *function.info.callee(call) else { return None };
-    (path.is_empty() && cx.summaries().makes(constructor, result))
+    let whole = Place::root(Root::Call(call, result));
+    let is_shared = || {
+        // Who was given it before it is started may end it.
+        read.effects(at.body).effects.iter().any(|effect| {
+            effect.act.escapes() && effect.place.is_within(&whole) && effect.at.step < at.step
+        })
+    };
+    (path.is_empty() && cx.summaries().makes(constructor, result) && !is_shared())
         .then_some((call, summary::Resource { result, ..resource }))
 }
 

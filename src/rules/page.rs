@@ -9,6 +9,7 @@
 //! default: true
 //! since: 0.1.0
 //! supersedes: receive-without-sender, send-without-receiver
+//! apart: true
 //! go: < 1.23
 //! module: k8s.io/apimachinery < v0.21
 //! ---
@@ -20,7 +21,7 @@
 //! ...
 //! ````
 //!
-//! `supersedes`, `go` and `module` may be left out; `module` may stand several times. The sections
+//! `supersedes`, `apart`, `go` and `module` may be left out; `module` may stand several times. The sections
 //! are those of [`SECTIONS`], in that order.
 
 use std::fmt;
@@ -47,6 +48,9 @@ pub struct Page {
     pub since: &'static str,
     /// Rules whose findings on the same defect this rule replaces.
     pub supersedes: Vec<&'static str>,
+    /// Whether two findings at two places are two mistakes, also where they have one defect, as long as their stories
+    /// share nothing else.
+    pub apart: bool,
     /// The Go versions that it holds for, in words; the check decides.
     pub go: Option<&'static str>,
     /// The versions of modules that it holds for, in words; the check decides.
@@ -95,11 +99,15 @@ impl Page {
             group: fields.required("group")?.value,
             severity: fields.required("severity")?.one_of(&SEVERITIES)?,
             confidence: fields.required("confidence")?.one_of(&CONFIDENCES)?,
-            default: fields.required("default")?.one_of(&[("true", true), ("false", false)])?,
+            default: fields.required("default")?.one_of(&BOOLEANS)?,
             since: fields.required("since")?.value,
             supersedes: fields
                 .optional("supersedes")
                 .map_or_else(Vec::new, |field| field.value.split(',').map(str::trim).collect()),
+            apart: match fields.optional("apart") {
+                Some(field) => field.one_of(&BOOLEANS)?,
+                None => false,
+            },
             go: fields.optional("go").map(|field| field.value),
             modules: fields.all("module").map(|field| field.value).collect(),
             summary,
@@ -124,8 +132,20 @@ const SEVERITIES: [(&str, Severity); 3] =
 const CONFIDENCES: [(&str, Confidence); 3] =
     [("high", Confidence::High), ("medium", Confidence::Medium), ("low", Confidence::Low)];
 
-const KEYS: [&str; 9] =
-    ["id", "group", "severity", "confidence", "default", "since", "supersedes", "go", "module"];
+const BOOLEANS: [(&str, bool); 2] = [("true", true), ("false", false)];
+
+const KEYS: [&str; 10] = [
+    "id",
+    "group",
+    "severity",
+    "confidence",
+    "default",
+    "since",
+    "supersedes",
+    "apart",
+    "go",
+    "module",
+];
 
 struct Fields(Vec<Field>);
 
@@ -276,7 +296,7 @@ mod tests {
     use super::*;
 
     const PAGE: &str = "---\nid: nil-channel\ngroup: stuck\nseverity: error\nconfidence: high\n\
-        default: true\nsince: 0.1.0\nsupersedes: a, b\nmodule: x.y/z < v0.2\n---\n# nil-channel\n\n\
+        default: true\nsince: 0.1.0\nsupersedes: a, b\napart: true\nmodule: x.y/z < v0.2\n---\n# nil-channel\n\n\
         An operation on a nil channel.\n\n## Why\n\nBecause.\n\n## Flagged\n\n```go\n# no heading\n```\n\n\
         ## Fine\n\n## Fix\n\n## Limits\nNone.\n";
 
@@ -284,7 +304,7 @@ mod tests {
     fn a_page_says_what_the_rule_is() {
         let page = Page::parse(PAGE).expect("a page");
         assert_eq!((page.id, page.group, page.severity), ("nil-channel", "stuck", Severity::Error));
-        assert_eq!(page.supersedes, ["a", "b"]);
+        assert_eq!((&page.supersedes[..], page.apart), (&["a", "b"][..], true));
         assert_eq!(page.modules, ["x.y/z < v0.2"]);
         assert_eq!(page.summary, "An operation on a nil channel.");
         let flagged = page.section("Flagged").expect("a section");

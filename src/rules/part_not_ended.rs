@@ -279,7 +279,9 @@ impl<'r, 'a> Reader<'r, 'a> {
         let Callee::Func(callee) = callee else { return None };
         let resources = self.cx.summaries.resources(*callee);
         let own = resources.into_iter().find(|own| own.result == result)?;
-        if own.is_left_out(self.file, &self.info, call) {
+        if own.is_left_out(self.file, &self.info, call)
+            || !own.can_be_ended_in(self.cx.package, callee.package)
+        {
             return None;
         }
         let by_context = own.stop.last().is_some_and(|last| last.as_str() == "Done()");

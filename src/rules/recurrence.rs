@@ -339,11 +339,15 @@ fn find_in_variables(cx: &PackageCx<'_>, package: PackageId, func: &Func, users:
     }
 }
 
-/// Whether a package may call a function of another: a method may be called through an interface.
+/// Whether a package may call a function of another: a method may be called through an interface, that of a program
+/// only by what is a part of the program.
 fn may_use(index: &Index<'_>, package: PackageId, func: &Func) -> bool {
     let path = |package: PackageId| index.package(package).path;
-    let own = path(func.id.package);
-    func.receiver.is_some() || index.imports_in_run(package).iter().any(|&other| path(other) == own)
+    let (own, program) = (path(func.id.package), func.id.package);
+    let is_program = index.package(program).name.as_str() == "main";
+    let is_part = || index.reach_in_module(program).contains(&package);
+    func.receiver.is_some() && (!is_program || is_part())
+        || index.imports_in_run(package).iter().any(|&other| path(other) == own)
 }
 
 /// Whether `id` is a function, or the same declaration as it is built for another system or with tests.

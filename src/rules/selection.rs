@@ -143,6 +143,7 @@ mod tests {
             default,
             since: "0.1.0",
             supersedes: Vec::new(),
+            apart: false,
             go: None,
             modules: Vec::new(),
             summary: "",

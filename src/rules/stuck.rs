@@ -5,6 +5,7 @@
 //! finding of it, with the path that leads there.
 
 mod counted;
+mod dead_end;
 mod judge;
 mod once;
 mod tell;
@@ -338,7 +339,8 @@ impl<'a> Explorer<'a> {
 
 /// Whether the whole run makes what was found by exploring doubtful: the goroutines stay, but are started once
 /// in the life of the process, or end what they serve; what they rest on is said only later, or the panic is
-/// caught, or only one is let to what panics when it is done twice, or there may well be as many receives as sends.
+/// caught, or only one is let to what panics when it is done twice, or there may well be as many receives as sends; or the way
+/// there ends before, in a function that never comes back.
 pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     once::is_left_once(cx, finding)
         || leaves_out_the_end(cx, finding)
@@ -346,6 +348,7 @@ pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
         || evidence::is_caught(cx, finding)
         || evidence::is_claimed(cx, finding)
         || counted::is_counted_apart(cx, finding)
+        || dead_end::is_dead_end(cx, finding)
         || may_have_failed(cx, finding)
 }
 

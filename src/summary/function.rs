@@ -262,12 +262,16 @@ impl<'a> Function<'a> {
         self.text(expr).lines().map(str::trim).collect()
     }
 
-    /// Whether what a method is called on, a process, reads from the terminal: somebody sits there who
-    /// ends it.
+    /// Whether what a method is called on, a process, reads from the terminal, or from what stands for that by its
+    /// name (`streams.In`): somebody sits there who ends it.
     pub fn reads_from_terminal(&self, call: ExprId) -> bool {
         let file = self.file;
         let Some((process, _)) = file.method_call(call) else { return false };
         let process = self.text(process);
+        let is_terminal = |value: ExprId| match file.expr(file.unparen(value)).kind {
+            ExprKind::Selector { name, .. } => matches!(name.name.as_str(), "Stdin" | "In"),
+            _ => false,
+        };
         file.descendants(Node::Decl(self.index.func(self.id).decl)).any(|node| {
             let Node::Stmt(stmt) = node else { return false };
             let StmtKind::Assign { left, op: None, right } = &file.stmt(stmt).kind else {
@@ -277,7 +281,7 @@ impl<'a> Function<'a> {
                 ExprKind::Selector { base, name } => {
                     name.name.as_str() == "Stdin"
                         && self.text(base) == process
-                        && self.text(right) == "os.Stdin"
+                        && is_terminal(right)
                 }
                 _ => false,
             })

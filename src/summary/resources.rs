@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::{Edge, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{BodyInfo, Callee, Def, FuncId, LocalId, LocalKind, Type, TypeDecl};
+use crate::project::PackageId;
 use crate::source::Location;
 use crate::summary::effect::{Act, Deed, Mode};
 use crate::summary::function::{At, BodyFlow, BodyId, Function};
@@ -35,6 +36,11 @@ impl Resource {
         self.asked
             .iter()
             .any(|&param| args.get(param as usize).is_some_and(|&arg| is_nil(file, info, arg)))
+    }
+
+    /// Whether a package can name what ends a thing that a function of `maker` gives.
+    pub fn can_be_ended_in(&self, package: PackageId, maker: PackageId) -> bool {
+        package == maker || self.ends.iter().any(|end| end.is_exported())
     }
 }
 

@@ -34,6 +34,7 @@ mod handed_out;
 mod harmless;
 mod hostile;
 mod idioms;
+mod impossible;
 mod index;
 mod layering;
 mod left_early;

@@ -1391,6 +1391,10 @@ fn a_condition_that_is_used_as_a_lock() {
     check(&[("m.go", &source("defer s.release(0)"))], &[]);
     let told = ["m.go:46 callee-cannot-be-cancelled medium"];
     check(&[("m.go", &source("println()"))], &told);
+    // An option decides whether it waits at all.
+    let optional = source("println()").replace("free []bool", "free []bool; bounded bool");
+    let asks = "(i int) {\n\tif !s.bounded {\n\t\treturn\n\t}\n\ts.cond.L.Lock()\n\tdefer";
+    check(&[("m.go", &optional.replace("(i int) {\n\ts.cond.L.Lock()\n\tdefer", asks))], &[]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::program::code::{Constant, Operator, TextId};
 use crate::program::compile::{Compiler, Entity};
+use crate::program::library::library_constant;
 use crate::program::package::Item;
 use crate::syntax::literal::{integer, rune};
 use crate::syntax::{BinaryOp, DeclId, DeclKind, ExprId, ExprKind, LitKind, Symbol, UnaryOp};
@@ -118,6 +119,10 @@ impl Compiler<'_> {
                     },
                     _ => None,
                 }
+            }
+            ExprKind::Selector { base, name } => {
+                let path = self.import_of(*base)?;
+                library_constant(path.as_str(), name.name.as_str()).map(Constant::Int)
             }
             // A conversion keeps the value, as far as this is an integer or a string.
             ExprKind::Call { callee, args, .. } if args.len() == 1 => {

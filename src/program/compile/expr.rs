@@ -2,6 +2,7 @@
 
 use crate::program::code::{Constant, Op, Slot};
 use crate::program::compile::{Compiler, Entity, MAX_DEPTH, constant};
+use crate::program::library::library_constant;
 use crate::program::package::Item;
 use crate::program::types::{Type, TypeId};
 use crate::source::Span;
@@ -193,6 +194,10 @@ impl Compiler<'_> {
 
     fn selector(&mut self, base: ExprId, name: Symbol, span: Span) {
         if let Some(path) = self.import_of(base) {
+            if let Some(value) = library_constant(path.as_str(), name.as_str()) {
+                self.emit(Op::Const(Constant::Int(value)), span);
+                return;
+            }
             let external = self.external_id(path, name);
             self.emit(Op::External(external), span);
             return;

@@ -1,10 +1,10 @@
 //! Clients whose transport is of the program itself and reads each body before anybody else gets it.
 
-use crate::index::{Def, FuncId, Selection, Type, TypeDecl};
+use crate::index::{Def, Func, FuncId, ObjectId, Selection, Type, TypeDecl};
 use crate::project::PackageId;
-use crate::rules::FunctionCx;
+use crate::rules::{FunctionCx, PackageCx, held, makers};
 use crate::summary::Function;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol, UnaryOp};
 
 /// The field of an [`http.Client`](https://pkg.go.dev/net/http#Client) that makes its round trips.
 const TRANSPORT: &str = "Transport";
@@ -23,6 +23,51 @@ pub fn reads(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool
     funcs.iter().any(|func| gives_transport(cx, func.id))
         && funcs.iter().any(|func| func.name.as_str() == "RoundTrip" && replaces_body(cx, func.id))
         && !is_replaced(cx, package, field)
+}
+
+/// Whether a round trip is made by a round tripper of the run, whoever makes it there, that asks no server itself: the
+/// body is one that it has in memory.
+pub fn answers_itself(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    makers::of_receiver(cx, function, call).is_some_and(|makers| {
+        makers.iter().all(|&maker| {
+            let given = given_by(cx, maker);
+            !given.is_empty() && given.iter().all(|&method| asks_nobody(cx, method))
+        })
+    })
+}
+
+/// The `RoundTrip` of each type of which a function returns a composite literal.
+fn given_by(cx: &FunctionCx<'_>, maker: FuncId) -> Vec<FuncId> {
+    let (file, info) = (cx.index().file_of(maker), cx.index().body(maker));
+    let types = file.descendants(Node::Decl(cx.index().func(maker).decl)).filter_map(|node| {
+        let Node::Stmt(stmt) = node else { return None };
+        let StmtKind::Return(values) = &file.stmt(stmt).kind else { return None };
+        let value = file.unparen(*values.first()?);
+        let literal = match file.expr(value).kind {
+            ExprKind::Unary { op: UnaryOp::Addr, operand } => file.unparen(operand),
+            _ => value,
+        };
+        let is_literal = matches!(file.expr(literal).kind, ExprKind::CompositeLit { .. });
+        info.type_of(literal).declared().filter(|_| is_literal)
+    });
+    let method = |owner: ObjectId| {
+        let funcs = &cx.index().package(owner.package).funcs;
+        let is_it = |func: &&Func| {
+            func.name.as_str() == "RoundTrip"
+                && func.receiver.is_some_and(|receiver| receiver.ty == Some(owner))
+        };
+        funcs.iter().find(is_it).map(|func| func.id)
+    };
+    types.filter_map(method).collect()
+}
+
+/// Whether no call of a function gives a response whose body has to be closed.
+fn asks_nobody(cx: &FunctionCx<'_>, method: FuncId) -> bool {
+    let package = PackageCx { package: method.package, ..cx.package };
+    let cx = FunctionCx { package, func: method };
+    cx.summaries()
+        .read(method)
+        .is_some_and(|read| held::all(&cx, &read, cx.versions(), &super::is_body).is_empty())
 }
 
 /// The type that has the client of a call in a field, and the field's name.

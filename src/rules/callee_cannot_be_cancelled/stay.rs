@@ -15,9 +15,11 @@ use crate::project::PackageId;
 use crate::rules::callee_cannot_be_cancelled::enders::Wakers;
 use crate::rules::callee_cannot_be_cancelled::turns::{self, Runs, Turn};
 use crate::rules::callee_cannot_be_cancelled::{Look, enders};
+use crate::rules::conditions::condition;
 use crate::rules::scene::serves_tests;
-use crate::summary::{Act, At, BodyFlow, BodyId, Read, Root, facts};
-use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind, Symbol};
+use crate::source::Span;
+use crate::summary::{Act, At, BodyFlow, BodyId, Function, Read, Root, facts};
+use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind, Symbol, UnaryOp};
 
 /// What a call stays in.
 pub(super) struct Stay {
@@ -170,7 +172,7 @@ impl<'a> Search<'_, 'a> {
             Node::Expr(expr) => turns::is_end(index, function.info.type_of(expr)),
             _ => false,
         });
-        if sees_end {
+        if sees_end || is_optional(function, body, wait) {
             return None;
         }
         let Wakers { enders, feeders } = enders::of_type(self.look, owner, field, read)?;
@@ -290,6 +292,40 @@ impl<'a> Search<'_, 'a> {
             _ => None,
         }
     }
+}
+
+/// Whether a flag in a field, which nothing on the way back to the wait looks at, decides that a call is not come to:
+/// an option that who made the thing may not have taken.
+fn is_optional(function: &Function<'_>, body: BodyId, wait: ExprId) -> bool {
+    let file = function.file;
+    let cfg = &function.body(body).cfg;
+    let Some(step) = cfg.step_of_expr(wait) else { return false };
+    let parents = file.parents(Node::Decl(function.index.func(function.id).decl));
+    let loops = parents.around(Node::Expr(wait)).filter_map(|node| match node {
+        Node::Stmt(stmt) => {
+            matches!(file.stmt(stmt).kind, StmtKind::For { .. }).then(|| file.stmt(stmt).span)
+        }
+        _ => None,
+    });
+    let turns: Vec<Span> = loops.collect();
+    let is_flag = |condition: ExprId| {
+        let asked = match file.expr(condition).kind {
+            ExprKind::Unary { op: UnaryOp::Not, operand } => file.unparen(operand),
+            _ => condition,
+        };
+        matches!(function.info.resolve(asked), Def::Field(_))
+    };
+    let leads = |asked: ExprId, to_wait: bool| {
+        let edges = cfg.edges().filter(|edge| condition(edge.kind) == Some(asked));
+        edges.into_iter().any(|edge| cfg.leads(edge, step) == to_wait)
+    };
+    cfg.edges().filter_map(|edge| condition(edge.kind)).any(|asked| {
+        let at = file.expr(asked).span.start;
+        is_flag(file.unparen(asked))
+            && !turns.iter().any(|turn| turn.contains_offset(at))
+            && leads(asked, true)
+            && leads(asked, false)
+    })
 }
 
 /// Whether a body defers, on what it calls a method of, another method that gives the one waited in what it waits for.

@@ -57,7 +57,7 @@ pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>, made: &Made) -> Option
         role: Role::Context,
         message: message.to_owned(),
     }));
-    finding.why = why(function, made);
+    finding.why = why(cx, function, made);
     finding.help = format!("call `{cancel}` on this path too");
     finding.defect = cx.location(function.file.expr(made.call).span);
     Some(finding)

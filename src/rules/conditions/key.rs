@@ -1,5 +1,7 @@
 //! The words by which equal conditions are known: `n > 3` and `!(n <= 3)`, `len(s) > 0` and `s != ""`.
 
+use std::sync::Arc;
+
 use crate::index::{Basic, Builtin, Callee, Constant, Def, FuncId, LocalId, Type};
 use crate::rules::conditions::locals_in;
 use crate::summary::{Function, Source};
@@ -7,6 +9,57 @@ use crate::syntax::{BinaryOp, ExprId, ExprKind, Node, UnaryOp};
 
 /// How many variables may stand for a condition one after another.
 const MAX_NAMES: u32 = 3;
+
+/// What a comparison with a constant says of its subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// It is less than this.
+    Below(i128),
+    /// It is this number.
+    Is(i128),
+    /// It is this string.
+    Reads(Arc<str>),
+}
+
+impl Says {
+    /// Whether one subject can have both answers, each to its own comparison.
+    pub fn agrees((one, holds): (&Says, bool), (other, other_holds): (&Says, bool)) -> bool {
+        match (one, holds, other, other_holds) {
+            (Says::Is(one), true, Says::Is(other), true) => one == other,
+            (Says::Reads(one), true, Says::Reads(other), true) => one == other,
+            (Says::Is(value), true, Says::Below(bound), below)
+            | (Says::Below(bound), below, Says::Is(value), true) => (value < bound) == below,
+            (Says::Below(upper), true, Says::Below(lower), false)
+            | (Says::Below(lower), false, Says::Below(upper), true) => lower < upper,
+            _ => true,
+        }
+    }
+
+    fn worded(&self, subject: &str) -> String {
+        match self {
+            Says::Below(bound) => format!("{subject}<{bound}"),
+            Says::Is(value) => format!("{subject}=={value}"),
+            Says::Reads(text) => format!("{subject}=={text:?}"),
+        }
+    }
+}
+
+/// What a condition compares with a constant: its words and the variables that it names.
+pub type Compared = (String, Vec<LocalId>);
+
+/// What a condition compares with a constant, if nothing but variables of the function has a part in it, and what
+/// [`key`] says of that.
+pub fn comparison(function: &Function<'_>, condition: ExprId) -> Option<(Compared, Says)> {
+    let (asked, _) = stripped(function, condition);
+    if !is_pure(function, asked) || !reads_only_names(function, asked) {
+        return None;
+    }
+    let ExprKind::Binary { op, left, right, .. } = function.file.expr(asked).kind else {
+        return None;
+    };
+    let (subject, says, _) = with_constant(function, op, left, right)?;
+    Some(((subject, locals_in(function, Node::Expr(asked))), says))
+}
 
 /// The text by which equal conditions are known, and whether this one says the opposite; `None`
 /// for one that may say something else each time it is asked.
@@ -46,8 +99,8 @@ fn words(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
     let ExprKind::Binary { op, left, right, .. } = file.expr(condition).kind else {
         return Some((text(function, condition), false));
     };
-    if let Some(key) = with_constant(function, op, left, right) {
-        return Some(key);
+    if let Some((subject, says, negated)) = with_constant(function, op, left, right) {
+        return Some((says.worded(&subject), negated));
     }
     let between = |one: ExprId, sign: &str, other: ExprId| {
         text(function, one) + sign + &text(function, other)
@@ -94,14 +147,14 @@ pub fn reads_only_names(function: &Function<'_>, expr: ExprId) -> bool {
     })
 }
 
-/// The words of a comparison with a constant: an integer is below a bound or equal to a number, a string is empty, a
-/// bit of a number is set.
+/// What a comparison with a constant asks about, what it says of that, and whether it says the opposite: an integer
+/// is below a bound or equal to a number, a string is empty or reads so, a bit of a number is set.
 fn with_constant(
     function: &Function<'_>,
     op: BinaryOp,
     left: ExprId,
     right: ExprId,
-) -> Option<(String, bool)> {
+) -> Option<(String, Says, bool)> {
     let file = function.file;
     let constant = |expr: ExprId| function.info.constant(expr);
     let (subject, bound, op) = match (constant(left), constant(right)) {
@@ -110,21 +163,21 @@ fn with_constant(
         _ => return None,
     };
     let is_equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
-    if let Constant::String(bound) = bound
-        && bound.is_empty()
-        && is_equality
-    {
-        return Some((format!("len({})<1", text(function, subject)), op == BinaryOp::Ne));
+    let words = text(function, subject);
+    if let Constant::String(bound) = bound {
+        let says = match bound.is_empty() {
+            true => (format!("len({words})"), Says::Below(1)),
+            false => (words, Says::Reads(bound.clone())),
+        };
+        return is_equality.then(|| (says.0, says.1, op == BinaryOp::Ne));
     }
     let Type::Basic(basic) = function.index.underlying(function.info.type_of(subject)) else {
         return None;
     };
     let bound = bound.as_int().filter(|_| basic.is_integer())?;
-    let words = text(function, subject);
-    let below = |bound: i128| format!("{words}<{bound}");
-    let is_zero = || match is_never_negative(function, subject, basic) {
-        true => below(1),
-        false => format!("{words}==0"),
+    let zero = match is_never_negative(function, subject, basic) {
+        true => Says::Below(1),
+        false => Says::Is(0),
     };
     if is_equality
         && bound != 0
@@ -134,15 +187,16 @@ fn with_constant(
             .any(|mask| constant(mask).and_then(Constant::as_int) == Some(bound))
         && bound.count_ones() == 1
     {
-        return Some((is_zero(), op == BinaryOp::Eq));
+        return Some((words, zero, op == BinaryOp::Eq));
     }
-    Some(match op {
-        BinaryOp::Eq | BinaryOp::Ne if bound == 0 => (is_zero(), op == BinaryOp::Ne),
-        BinaryOp::Eq | BinaryOp::Ne => (format!("{words}=={bound}"), op == BinaryOp::Ne),
-        BinaryOp::Lt | BinaryOp::Ge => (below(bound), op == BinaryOp::Ge),
-        BinaryOp::Le | BinaryOp::Gt => (below(bound.checked_add(1)?), op == BinaryOp::Gt),
+    let (says, negated) = match op {
+        BinaryOp::Eq | BinaryOp::Ne if bound == 0 => (zero, op == BinaryOp::Ne),
+        BinaryOp::Eq | BinaryOp::Ne => (Says::Is(bound), op == BinaryOp::Ne),
+        BinaryOp::Lt | BinaryOp::Ge => (Says::Below(bound), op == BinaryOp::Ge),
+        BinaryOp::Le | BinaryOp::Gt => (Says::Below(bound.checked_add(1)?), op == BinaryOp::Gt),
         _ => return None,
-    })
+    };
+    Some((words, says, negated))
 }
 
 /// Whether an integer is never below zero: it has no sign, or says how long something is.

@@ -17,6 +17,20 @@ pub fn runs_deferred(cx: &FunctionCx<'_>) -> bool {
     runs_within(cx, MAX_DEPTH)
 }
 
+/// Whether each call of a function in the run starts a goroutine with it.
+pub fn runs_started(cx: &FunctionCx<'_>) -> bool {
+    let calls = recurrence::calls(&cx.package, cx.declared());
+    let is_started = |&(caller, call): &(FuncId, ExprId)| {
+        let package = PackageCx { package: caller.package, ..cx.package };
+        let caller = FunctionCx { package, func: caller };
+        caller.summaries().read(caller.func).is_some_and(|read| {
+            let function = &read.function;
+            function.at_call(call).is_some_and(|at| matches!(function.step(at), Step::Go(_)))
+        })
+    };
+    !calls.is_empty() && calls.iter().all(is_started)
+}
+
 fn runs_within(cx: &FunctionCx<'_>, depth: u32) -> bool {
     let calls = recurrence::calls(&cx.package, cx.declared());
     let is_deferred = |&(caller, call): &(FuncId, ExprId)| {

@@ -3,7 +3,7 @@
 
 use crate::index::{BodyInfo, Def, LocalKind, Type};
 use crate::rules::FunctionCx;
-use crate::rules::context_not_propagated::deferred::runs_deferred;
+use crate::rules::context_not_propagated::deferred::{runs_deferred, runs_started};
 use crate::rules::endable::{holds_context, is_context, is_seen_to_end, may_end, may_end_in_value};
 use crate::rules::handoff::takes_over_before;
 use crate::rules::literals::{Runs, runs};
@@ -126,6 +126,7 @@ pub fn at_hand(cx: &FunctionCx<'_>, read: &Read<'_>, at: At) -> Reach {
             // and not before it returns where it has taken over the connection.
             if own.from == From::Holder
                 && (matches!(apart, Some((_, Runs::Started)))
+                    || runs_started(cx)
                     || takes_over_before(cx, function, at))
             {
                 return Reach::Away;

@@ -17,6 +17,7 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Find
     let declared = cx.declared();
     let package = cx.index().package(cx.package.package);
     if !is_undecided(cx, function, fresh.made)
+        || has_fixed_signature(declared)
         || !declared.name.is_exported()
         || package.name.as_str() == "main"
     {
@@ -44,6 +45,27 @@ pub fn check(cx: &FunctionCx<'_>, read: &Read<'_>, fresh: &Fresh) -> Option<Find
     finding.why = why(&made);
     finding.help = format!("give `{name}` a parameter `ctx context.Context` and pass it");
     Some(finding)
+}
+
+/// Methods that an interface of the standard library asks for, without a context: those of `fmt.Stringer`,
+/// `fmt.GoStringer`, `error`, `driver.Valuer`, `sql.Scanner`, and of `encoding` and `encoding/json`.
+const FIXED: [&str; 11] = [
+    "Error",
+    "GoString",
+    "MarshalBinary",
+    "MarshalJSON",
+    "MarshalText",
+    "Scan",
+    "String",
+    "UnmarshalBinary",
+    "UnmarshalJSON",
+    "UnmarshalText",
+    "Value",
+];
+
+/// Whether a function is a method that cannot be given a context and stay what it is.
+fn has_fixed_signature(func: &Func) -> bool {
+    func.receiver.is_some() && FIXED.contains(&func.name.as_str())
 }
 
 /// Where another function hands its own context to the callee that is given the fresh one.

@@ -21,7 +21,13 @@ pub(super) fn check(
 ) -> Option<Finding> {
     let file = function.file;
     let broken = bare_break(file, clause)?;
-    let channel = Step::Comm(clause.comm?).received_from(file)?;
+    let comm = clause.comm?;
+    let channel = Step::Comm(comm).received_from(file)?;
+    let cfg = &function.body(select.body).cfg;
+    // What stands before the `break` may end the goroutine, as `t.Fatal` does.
+    if !cfg.reaches(cfg.step_of_stmt(comm)?, select.step) {
+        return None;
+    }
     let is_empty_default = |other: &CommClause| other.comm.is_none() && other.body.is_empty();
     if clauses.len() != 2 || !clauses.iter().any(is_empty_default) {
         return None;

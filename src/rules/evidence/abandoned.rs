@@ -202,7 +202,8 @@ impl<'c, 's, 'a> Abandoned<'c, 's, 'a> {
             decided: Vec::new(),
         };
         let paths = self.cfg().search(Start::After(self.at.step), begun, &mut walk);
-        paths.into_iter().find(|path| self.is_independent(path) && self.may_send_on(path))
+        let is_one = |path: &Path<Leaving>| self.is_independent(path) && self.may_send_on(path);
+        paths.into_iter().filter(is_one).min_by_key(|path| !ends_by_arm(path))
     }
 
     /// The variables that hold what was received, or its `ok`, by the place on the left.
@@ -551,6 +552,11 @@ impl Leave<'_, '_, '_, '_> {
 
 /// Beyond so many sends that nobody has received it is any number.
 const COUNTED: u8 = 8;
+
+/// Whether what was decided last on a way out is the arm of a `select`: nothing that the senders did has to be so.
+fn ends_by_arm(path: &Path<Leaving>) -> bool {
+    matches!(path.decisions().next_back(), Some(EdgeKind::Arm(..)))
+}
 
 fn counted(sends: u8) -> u8 {
     if sends > COUNTED { MANY } else { sends }

@@ -154,7 +154,7 @@ impl<'g, 'a> Left<'g, 'a> {
         let mut finding =
             scene.cx.finding(scene.span(make.node), "made without room for the answer", message);
         finding.confidence = confidence_of_made(scene, make.node);
-        self.label_arm(&mut finding, make.scene, &arm);
+        self.label_arm(&mut finding, make, &arm);
         self.label_send(&mut finding, send);
         finding.why = format!(
             "`{name} <-` waits for `{}`, which gives up when `{}` is ready first",
@@ -411,7 +411,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 let ready = short(receiver, arm.channel);
                 let when = match self.room {
                     Room::Prefetched => format!("any more when `{ready}` is ready"),
-                    _ => format!("once `{}` has returned", receiver.name.name),
+                    _ => format!("once {} has returned", leaver_of(receiver, receive)),
                 };
                 let message = format!(
                     "nobody receives from `{name}` {when}, and this send waits for nothing else"
@@ -437,7 +437,7 @@ impl<'g, 'a> Left<'g, 'a> {
                 },
             });
         }
-        self.label_arm(&mut finding, receive.scene, &arm);
+        self.label_arm(&mut finding, receive, &arm);
         let ready = short(receiver, arm.channel);
         if asked.is_some() {
             self.label_send(&mut finding, send);
@@ -523,12 +523,12 @@ impl<'g, 'a> Left<'g, 'a> {
         })
     }
 
-    fn label_arm(&self, finding: &mut Finding, scene: usize, arm: &Arm) {
-        let scene = &self.groups.scenes[scene];
+    fn label_arm(&self, finding: &mut Finding, receive: &Op, arm: &Arm) {
+        let scene = &self.groups.scenes[receive.scene];
         finding.labels.push(Label {
             location: scene.cx.location(first_line(scene, scene.span(Node::Stmt(arm.comm)))),
             role: Role::Left,
-            message: format!("`{}` leaves here", scene.name.name),
+            message: format!("{} leaves here", leaver_of(scene, receive)),
         });
     }
 
@@ -749,5 +749,14 @@ fn short(scene: &Scene<'_>, expr: ExprId) -> String {
     match text.len() <= 60 && !text.contains('\n') {
         true => text,
         false => "it".to_owned(),
+    }
+}
+
+/// Who receives, by name: the function, or the goroutine that it starts with a literal.
+fn leaver_of(scene: &Scene<'_>, receive: &Op) -> String {
+    let goes = receive.literal.is_some_and(|literal| scene.go_around(literal).is_some());
+    match goes {
+        true => format!("the goroutine that `{}` starts", scene.name.name),
+        false => format!("`{}`", scene.name.name),
     }
 }

@@ -169,10 +169,18 @@ impl Locks {
         own.iter().any(|taken| taken.object == object)
     }
 
-    /// Whether a function of the package takes a lock to write that somebody else may hold then.
+    /// Whether a function of the package takes a lock to write that somebody else may hold then: who has the object
+    /// alone does not, nor does a method that by its name makes it ready (`Init`).
     pub(super) fn has_writer(&self, runners: &Runners<'_, '_>, object: Object) -> bool {
         let writes = |taken: &Taken| taken.object == object && !taken.reads;
-        self.taken.iter().any(|(&func, all)| all.iter().any(writes) && !runners.alone(func))
+        let begins = |func: FuncId| {
+            let name = runners.name_of(func).as_str().to_lowercase();
+            ["init", "setup"].iter().any(|start| name.starts_with(start))
+        };
+        self.taken
+            .iter()
+            .filter(|(_, all)| all.iter().any(writes))
+            .any(|(&func, _)| !begins(func) && !runners.alone(func))
     }
 
     /// Whether a function other than this one gives back a lock that it never takes.

@@ -15,7 +15,7 @@ use crate::rules::evidence::locks::{Object, object};
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::summary::{At, Definition, Function, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// One who runs a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +42,11 @@ const MAX_CALLERS: u32 = 4;
 impl<'p, 'a> Runners<'p, 'a> {
     pub fn new(package: &'p PackageCx<'a>) -> Runners<'p, 'a> {
         Runners { package, known: RefCell::default(), counted: RefCell::default() }
+    }
+
+    /// The name of a function.
+    pub fn name_of(&self, func: FuncId) -> Symbol {
+        self.package.index.func(func).name
     }
 
     /// Whether whoever runs a method has its object alone.
@@ -118,8 +123,10 @@ impl<'p, 'a> Runners<'p, 'a> {
         let (Some(base), Some(at)) = (base, read.function.at_call(call)) else { return false };
         let Some(go) = started_by(scene, call) else { return false };
         if let Some(go) = go {
+            let is_new = |it: &Definition| is_new(scene, it);
             let once = scene.loops_around(go).is_empty()
-                && read.function.only_definition_of(base).is_some_and(|it| is_new(scene, it));
+                && (read.function.only_definition_of(base).is_some_and(is_new)
+                    || scene.receiver() == Some(base) && begins(scene.name.name));
             let place = scene.cx.location(scene.span(go));
             if once {
                 let counter = self.counter_of(scene, go, call);
@@ -162,6 +169,12 @@ impl<'p, 'a> Runners<'p, 'a> {
             _ => counted(scene, scene.literal_around(Node::Expr(call))),
         }
     }
+}
+
+/// Whether a method by its name begins what an object does, which is done once.
+fn begins(name: Symbol) -> bool {
+    let name = name.as_str().to_lowercase();
+    ["start", "run", "serve"].iter().any(|start| name.starts_with(start))
 }
 
 /// The `go` statement that starts the goroutine in which a call is made; `Some(None)` if the function makes the

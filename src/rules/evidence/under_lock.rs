@@ -143,7 +143,10 @@ fn check_group<'a>(
             Act::Receive => (&senders, "who ends this"),
             _ => continue,
         };
-        if others.is_empty() || others.iter().any(|op| op.scene == wait.scene) {
+        if others.is_empty()
+            || others.iter().any(|op| op.scene == wait.scene)
+            || wait.act == Act::Send && reserved::are_many(groups, others)
+        {
             continue;
         }
         for held in held_around(groups, scenes, locks, wait).unwrap_or_default() {

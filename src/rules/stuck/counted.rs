@@ -23,8 +23,40 @@ pub(super) fn is_counted_apart(cx: &PackageCx<'_>, finding: &Finding) -> bool {
             are_apart(cx, finding).unwrap_or_else(|| is_counted_elsewhere(cx, finding))
         }
         "range-never-closed" => breaks_by_number(cx, finding).unwrap_or(false),
+        "close-misuse" => is_awaited(cx, finding).unwrap_or(false),
         _ => false,
     }
+}
+
+/// Whether the goroutine that was found calls `Done` of something that the function which starts it calls `Wait` of,
+/// and which is no `sync.WaitGroup` that the explorer counts: a group of another type, or behind an interface.
+fn is_awaited(cx: &PackageCx<'_>, finding: &Finding) -> Option<bool> {
+    let started = finding.labels.iter().find(|label| label.role == Role::Started)?.location;
+    let scene = Scene::at(cx, started)?;
+    let is_go = |node: &&Node| match **node {
+        Node::Stmt(stmt) => {
+            matches!(scene.file.stmt(stmt).kind, StmtKind::Go(_))
+                && scene.file.stmt(stmt).span.start == started.span.start
+        }
+        _ => false,
+    };
+    let go = scene.span(*scene.nodes.iter().find(is_go)?);
+    let called = |wanted: &str, inside: bool| -> Vec<ExprId> {
+        let calls = scene.nodes.iter().filter_map(|&node| {
+            let Node::Expr(call) = node else { return None };
+            let (group, name) = scene.method_call(call)?;
+            let is_inside = go.contains_offset(scene.span(node).start);
+            (name.name.as_str() == wanted && is_inside == inside).then_some(group)
+        });
+        calls.collect()
+    };
+    let is_counted = |group: ExprId| {
+        let of = scene.info.type_of(group).strip_pointer().named();
+        of.is_some_and(|of| of.path.as_str() == "sync" && of.name.as_str() == "WaitGroup")
+    };
+    let done = called("Done", true).into_iter().filter(|&group| !is_counted(group));
+    let done: Vec<String> = done.map(|group| scene.text(group)).collect();
+    Some(called("Wait", false).iter().any(|&group| done.contains(&scene.text(group))))
 }
 
 /// Whether those who send are started by a loop of another function than the one whose loop receives, and both

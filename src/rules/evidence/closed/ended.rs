@@ -5,7 +5,7 @@
 //! before; a method that others call sends on it in a `select` with a way to leave: that does not keep the send
 //! from panicking.
 
-use crate::diagnostic::{Finding, Label, Role};
+use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Start, StepId};
 use crate::index::{Builtin, Callee, FuncId, LocalKind};
 use crate::rules::FunctionCx;
@@ -73,10 +73,28 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
         role: Role::Started,
         message: "started in each turn, with the same channel".to_owned(),
     });
+    if is_on_event(starter, start) {
+        finding.confidence = Confidence::Low;
+    }
     finding.why =
         "a close of a closed channel panics, as does a send of those that still run".to_owned();
     finding.help = "close it once, when all of them are over".to_owned();
     Some(finding)
+}
+
+/// Whether a turn of the loop around a `go` statement comes to it by a case alone: that of an event which may come
+/// only once.
+fn is_on_event(scene: &Scene<'_>, start: StmtId) -> bool {
+    let kind = |node: Node| match node {
+        Node::Stmt(stmt) => Some(&scene.file.stmt(stmt).kind),
+        _ => None,
+    };
+    let is_loop =
+        |node: Node| matches!(kind(node), Some(StmtKind::For { .. } | StmtKind::Range { .. }));
+    let is_choice =
+        |node: Node| matches!(kind(node), Some(StmtKind::Select(_) | StmtKind::Switch { .. }));
+    let around = scene.around(Node::Stmt(start)).take_while(|&node| !is_loop(node));
+    around.into_iter().any(is_choice)
 }
 
 /// Whether a goroutine knows that it is the only one of them to come to a close.

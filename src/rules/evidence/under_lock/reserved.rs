@@ -1,10 +1,27 @@
 //! A turn that a third channel hands out: who sends has taken one before its lock, and the receiver gives it back
-//! when it has had the lock itself. So whoever sends finds the receiver, or room, without the lock.
+//! when it has had the lock itself. So whoever sends finds the receiver, or room, without the lock. Or there are
+//! several receivers, and one that waits for the lock leaves the others.
 
 use crate::flow::{Cfg, StepId};
+use crate::rules::evidence::counts_itself::starts_of;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::locks::Taken;
 use crate::rules::scene::Scene;
+use crate::syntax::{Node, StmtId};
+
+/// Whether a loop starts the goroutines that receive.
+pub(super) fn are_many(groups: &Groups<'_>, receivers: &[&Op]) -> bool {
+    receivers.iter().any(|receiver| {
+        let scene = &groups.scenes[receiver.scene];
+        let in_loop =
+            |scene: &Scene<'_>, start: StmtId| !scene.loops_around(Node::Stmt(start)).is_empty();
+        match receiver.literal {
+            Some(literal) => scene.go_around(literal).is_some_and(|start| in_loop(scene, start)),
+            None => starts_of(scene)
+                .is_some_and(|starts| starts.iter().any(|(by, start)| in_loop(by, *start))),
+        }
+    })
+}
 
 /// Whether each receiver gives back, after it has received, what a send under a lock has taken before that lock: room
 /// in another channel, of as many places as the send finds at most, or a value of one with a single place.
