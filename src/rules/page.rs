@@ -323,8 +323,9 @@ mod tests {
         check_error("since: 0.1.0\n", "", "line 1: the front matter has no `since`");
         check_error("since", "sinc", "line 7: there is no key `sinc`");
         check_error("error", "fatal", "line 4: `severity` is one of error, warning, note");
-        check_error("# nil", "# no", "line 11: the text starts with the heading `# nil-channel`");
-        check_error("## Fine", "## Good", "line 25: section 3 is `## Fine`");
-        check_error("## Limits", "## Limits\n## More", "line 30: there is no section `More`");
+        check_error("apart: true", "apart: yes", "line 9: `apart` is one of true, false");
+        check_error("# nil", "# no", "line 12: the text starts with the heading `# nil-channel`");
+        check_error("## Fine", "## Good", "line 26: section 3 is `## Fine`");
+        check_error("## Limits", "## Limits\n## More", "line 31: there is no section `More`");
     }
 }

@@ -345,7 +345,11 @@ fn may_use(index: &Index<'_>, package: PackageId, func: &Func) -> bool {
     let path = |package: PackageId| index.package(package).path;
     let (own, program) = (path(func.id.package), func.id.package);
     let is_program = index.package(program).name.as_str() == "main";
-    let is_part = || index.reach_in_module(program).contains(&package);
+    // With tests a package is there twice.
+    let is_part = || {
+        let reached = index.reach_in_module(program).iter();
+        path(package) == own || reached.copied().any(|other| path(other) == path(package))
+    };
     func.receiver.is_some() && (!is_program || is_part())
         || index.imports_in_run(package).iter().any(|&other| path(other) == own)
 }
