@@ -29,17 +29,22 @@ pub fn merge(display: &dyn Fn(FileId) -> String, findings: Vec<Finding>) -> Vec<
     sorted(display, by_defect.into_values().flatten().collect())
 }
 
-/// Whether two findings with one defect are two mistakes: those of a rule whose page says so, at two places, whose
-/// stories have nothing but the defect in common.
+/// Whether two findings with one defect are two mistakes: those of a rule whose page says so, at two places that have
+/// nothing of their stories before them in common.
 fn are_apart(one: &Finding, other: &Finding) -> bool {
-    let tells_of = |finding: &Finding, place: Location| {
-        finding.labels.iter().any(|label| label.location == place)
-    };
-    let is_shared = |label: &Label| label.location != one.defect && tells_of(other, label.location);
     one.rule == other.rule
         && find(one.rule).is_some_and(|rule| rule.page.apart)
         && !overlap(one.primary, other.primary)
-        && !one.labels.iter().any(is_shared)
+        && before(one).is_none_or(|place| before(other) != Some(place))
+}
+
+/// The last place above the primary one, in its file, that a finding tells of.
+fn before(finding: &Finding) -> Option<Location> {
+    let Location { file, span } = finding.primary;
+    let places = finding.labels.iter().map(|label| label.location);
+    places
+        .filter(|place| place.file == file && place.span.start < span.start)
+        .max_by_key(|place| place.span.start)
 }
 
 fn overlap(one: Location, other: Location) -> bool {

@@ -48,8 +48,8 @@ pub struct Page {
     pub since: &'static str,
     /// Rules whose findings on the same defect this rule replaces.
     pub supersedes: Vec<&'static str>,
-    /// Whether two findings at two places are two mistakes, also where they have one defect, as long as their stories
-    /// share nothing else.
+    /// Whether two findings at two places are two mistakes, also where they have one defect: as long as the last place
+    /// above them that their stories tell of is not the same.
     pub apart: bool,
     /// The Go versions that it holds for, in words; the check decides.
     pub go: Option<&'static str>,
