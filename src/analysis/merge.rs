@@ -9,9 +9,8 @@ use crate::source::{FileId, Location};
 
 /// The findings by path and place. Of those with one defect the most specific rule's is kept, or
 /// else the surest one, or of two places the one that rests on the fewest conditions; places that only the
-/// others speak of are added to its labels, but for what was decided there. Where the rule's page says so, findings at two
-/// places stay apart. `display` is the path of a
-/// file as shown to people.
+/// others speak of are added to its labels, but for what was decided there. Where the rule's page says so,
+/// findings at two places stay apart. `display` is the path of a file as shown to people.
 pub fn merge(display: &dyn Fn(FileId) -> String, findings: Vec<Finding>) -> Vec<Finding> {
     let findings = sorted(display, findings);
     let mut by_defect: BTreeMap<Location, Vec<Finding>> = BTreeMap::new();

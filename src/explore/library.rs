@@ -497,24 +497,23 @@ impl Machine<'_> {
                 let timer = Object::Timer { channel, periodic, callback: false };
                 vec![Value::Ref(state.add(timer, Some(site)))]
             }
-            // It is called when somebody resets the timer, whoever that is.
-            Intrinsic::AfterFunc if matches!(arg(0), Value::Int(time) if time >= NEVER) => {
-                self.escape(state, arg(1));
-                let channel = self.clock_channel(state, Clock::None, site);
-                let Value::Ref(channel) = channel else { return Ok(()) };
-                let timer = Object::Timer { channel, periodic: true, callback: true };
-                vec![Value::Ref(state.add(timer, Some(site)))]
-            }
             Intrinsic::AfterFunc => {
-                let start = Call {
-                    callee: arg(1),
-                    args: Vec::new(),
-                    spread: false,
-                    want: 0,
-                    deferred: false,
+                let clock = if matches!(arg(0), Value::Int(time) if time >= NEVER) {
+                    // It is called when somebody resets the timer, whoever that is.
+                    self.escape(state, arg(1));
+                    Clock::None
+                } else {
+                    let start = Call {
+                        callee: arg(1),
+                        args: Vec::new(),
+                        spread: false,
+                        want: 0,
+                        deferred: false,
+                    };
+                    self.start(state, start, site)?;
+                    Clock::Always
                 };
-                self.start(state, start, site)?;
-                let channel = self.clock_channel(state, Clock::Always, site);
+                let channel = self.clock_channel(state, clock, site);
                 let Value::Ref(channel) = channel else { return Ok(()) };
                 let timer = Object::Timer { channel, periodic: true, callback: true };
                 vec![Value::Ref(state.add(timer, Some(site)))]

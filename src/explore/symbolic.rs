@@ -24,11 +24,12 @@ const MAX_ELEMENTS: u32 = 4096;
 impl Machine<'_> {
     /// The zero value of a type. `external` says whether other code can reach what holds it.
     pub(super) fn zero(&mut self, state: &mut State, ty: TypeId, external: bool) -> Value {
-        let place = |state: &mut State, object| {
+        let add = |state: &mut State, object| {
             let id = state.add(object, None);
             state.heap.entry_mut(id).external = external;
-            Value::Struct(id)
+            id
         };
+        let place = |state: &mut State, object| Value::Struct(add(state, object));
         match self.program.types.underlying(ty) {
             Type::Unknown | Type::External(..) => state.unknown(ty),
             Type::Bool => Value::Bool(false),
@@ -40,8 +41,7 @@ impl Machine<'_> {
                 LibType::Duration => Value::Int(0),
                 // Nothing comes on its channel, which is nil, until it is reset.
                 LibType::Timer => {
-                    let channel = place(state, Object::Channel(Channel::new(1, Clock::None)));
-                    let Value::Struct(channel) = channel else { return state.unknown(ty) };
+                    let channel = add(state, Object::Channel(Channel::new(1, Clock::None)));
                     place(state, Object::Timer { channel, periodic: false, callback: false })
                 }
                 LibType::Ticker | LibType::Testing | LibType::Request => state.unknown(ty),
@@ -49,8 +49,7 @@ impl Machine<'_> {
                     Some(object) => place(state, object),
                     None => {
                         let wait = Object::WaitGroup { count: 0, shrunk: None, exact: true };
-                        let wait = state.add(wait, None);
-                        state.heap.entry_mut(wait).external = external;
+                        let wait = add(state, wait);
                         place(state, Object::Group { wait, context: None, error: Value::Nil })
                     }
                 },

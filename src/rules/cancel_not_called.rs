@@ -280,10 +280,8 @@ struct Lost<'f, 'a> {
 
 /// Whether a step receives from `Done` of one of these contexts.
 fn is_end_of(function: &Function<'_>, step: Step, contexts: &[Option<LocalId>]) -> bool {
-    let received = step.received_from(function.file);
-    let done = received.and_then(|channel| function.done_of(function.file.unparen(channel)));
     let of = |context: ExprId| contexts.iter().flatten().any(|&it| is_local(function, context, it));
-    done.is_some_and(of)
+    function.end_received(step).is_some_and(of)
 }
 
 /// Whether the function is left only after the context has ended by itself.

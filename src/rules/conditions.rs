@@ -20,7 +20,7 @@ use crate::syntax::{BinaryOp, ExprId, ExprKind, File, Node, StmtId, StmtKind, Sy
 
 pub use key::{key, reads_only_names, variables};
 
-use key::{Compared, Says, comparison};
+use key::{Asked, Compared, Says};
 
 /// What a path has decided: conditions by number, sorted, and whether they hold.
 pub type Decided = Vec<(u16, bool)>;
@@ -76,20 +76,15 @@ impl Conditions {
     /// The conditions of a body.
     pub fn new(function: &Function<'_>, body: BodyId) -> Conditions {
         let cfg = &function.body(body).cfg;
-        let mut asked: Vec<(ExprId, String, bool)> = Vec::new();
+        let mut asked: Vec<(ExprId, Asked)> = Vec::new();
         let mut exhaustive = FxHashSet::default();
         let mut idle = FxHashSet::default();
         let mut ended = FxHashMap::default();
         for edge in cfg.edges() {
-            if let EdgeKind::True(condition) = edge.kind
-                && let Some((text, negated)) = key(function, condition)
-            {
-                asked.push((condition, text, negated));
-            }
-            if let EdgeKind::True(condition) = edge.kind
-                && let Some(answer) = finds_ended(function, body, condition)
-            {
-                ended.insert(condition, answer);
+            if let EdgeKind::True(condition) = edge.kind {
+                asked.extend(Asked::of(function, condition).map(|asked| (condition, asked)));
+                let answer = finds_ended(function, body, condition);
+                ended.extend(answer.map(|answer| (condition, answer)));
             }
             if let EdgeKind::NoCase(stmt) = edge.kind
                 && is_exhaustive(function, stmt)
@@ -114,35 +109,30 @@ impl Conditions {
             asked_below: FxHashMap::default(),
         };
         let mut times: FxHashMap<&str, u32> = FxHashMap::default();
-        for (_, text, _) in &asked {
-            *times.entry(text).or_default() += 1;
+        for (_, asked) in &asked {
+            *times.entry(&asked.text).or_default() += 1;
         }
-        let comparisons: FxHashMap<ExprId, (Compared, Says)> = asked
-            .iter()
-            .filter_map(|&(condition, ..)| Some((condition, comparison(function, condition)?)))
-            .collect();
-        let mut by_variable: FxHashMap<&Compared, FxHashMap<&str, u16>> = FxHashMap::default();
-        for (condition, text, _) in &asked {
-            if let Some((variable, _)) = comparisons.get(condition) {
-                by_variable.entry(variable).or_default().insert(text, u16::MAX);
+        let comparisons: Vec<Option<(Compared, Says)>> =
+            asked.iter().map(|(_, asked)| asked.comparison(function)).collect();
+        let mut by_variable: FxHashMap<&Compared, FxHashSet<&str>> = FxHashMap::default();
+        for ((_, asked), comparison) in asked.iter().zip(&comparisons) {
+            if let Some((variable, _)) = comparison {
+                by_variable.entry(variable).or_default().insert(&asked.text);
             }
         }
         let mut numbers: FxHashMap<&str, u16> = FxHashMap::default();
         let mut subjects: FxHashMap<u16, Option<Subject>> = FxHashMap::default();
         let gaps = OnceCell::new();
-        for (condition, text, negated) in &asked {
+        for ((condition, Asked { text, negated, .. }), comparison) in asked.iter().zip(&comparisons)
+        {
             let next = numbers.len() as u16;
             let subject = subject(function, body, *condition);
-            let variable = comparisons.get(condition).map(|(variable, _)| variable);
-            let compared = variable.and_then(|variable| by_variable.get_mut(variable));
-            let is_compared = compared.as_ref().is_some_and(|others| others.len() > 1);
+            let is_compared =
+                comparison.as_ref().is_some_and(|(variable, _)| by_variable[variable].len() > 1);
             if times[text.as_str()] < 2 && subject.is_none() && !is_compared || next == u16::MAX {
                 continue;
             }
             let number = *numbers.entry(text).or_insert(next);
-            if let Some(others) = compared.filter(|_| is_compared) {
-                others.insert(text, number);
-            }
             conditions.by_expr.insert(*condition, (number, *negated));
             // Two variables of the same name are asked about in the same words.
             let known = *subjects.entry(number).or_insert(subject);
@@ -160,10 +150,11 @@ impl Conditions {
                 }
             }
         }
-        for (condition, (variable, says)) in &comparisons {
-            let Some(&(number, _)) = conditions.by_expr.get(condition) else { continue };
-            let others = by_variable.get(variable).into_iter().flat_map(|it| it.values());
-            let others: Vec<u16> = others.copied().filter(|&other| other != number).collect();
+        for ((_, asked), comparison) in asked.iter().zip(&comparisons) {
+            let Some((variable, says)) = comparison else { continue };
+            let Some(&number) = numbers.get(asked.text.as_str()) else { continue };
+            let others = by_variable[variable].iter().filter_map(|text| numbers.get(text).copied());
+            let others: Vec<u16> = others.filter(|&other| other != number).collect();
             if !others.is_empty() {
                 conditions.compared.insert(number, (says.clone(), others));
             }
@@ -300,11 +291,8 @@ fn finds_ended(function: &Function<'_>, body: BodyId, condition: ExprId) -> Opti
     let cfg = &function.body(body).cfg;
     let at = cfg.step_of_expr(error)?;
     let is_end = |step: StepId| {
-        let received = function.step(At { body, step }).received_from(file);
-        let done = received.and_then(|channel| function.done_of(file.unparen(channel)));
-        done.is_some_and(|of| {
-            matches!(function.info.resolve(file.unparen(of)), Def::Local(of) if *of == context)
-        })
+        let done = function.end_received(function.step(At { body, step }));
+        done.and_then(|of| function.variable(of)) == Some(context)
     };
     let is_one = function.definitions_of(context).count() < 2;
     (is_one && cfg.steps().any(|step| is_end(step) && cfg.dominates(step, at))).then_some(is_ended)

@@ -18,6 +18,7 @@ use crate::catalog;
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
 use crate::index::{Basic, Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::rules::recurrence::begins_with;
 use crate::rules::scene::{Scene, may_start_goroutines, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, conditions, held};
 use crate::source::Span;
@@ -350,8 +351,7 @@ fn learns_of_end(
     things: &[LocalId],
 ) -> bool {
     let function = &read.function;
-    let received = function.step(At { step, ..go }).received_from(function.file);
-    let context = received.and_then(|received| function.done_of(received));
+    let context = function.end_received(function.step(At { step, ..go }));
     context.is_some_and(|context| is_own_end(scene, read, At { step, ..go }, context, things))
 }
 
@@ -493,12 +493,6 @@ fn works(read: &Read<'_>, body: BodyId) -> FxHashSet<StepId> {
 
 /// First words of the names of what goes on until it is told to end.
 const SERVES: [&str; 6] = ["accept", "listen", "run", "serve", "start", "wait"];
-
-/// Whether a name begins with one of some words, whatever the case.
-fn begins_with(name: &str, words: &[&str]) -> bool {
-    let name = name.to_lowercase();
-    words.iter().any(|word| name.starts_with(word))
-}
 
 /// The steps that the function comes to an end at together with the goroutine: it learns of the
 /// same end, waits for the goroutine, or calls what goes on until then.

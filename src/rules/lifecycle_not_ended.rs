@@ -223,8 +223,7 @@ fn matters(
 /// Whether a function is called like one that makes a part of the program, which most often is done
 /// when the process starts: one that fails halfway counts only where it is known to run again.
 fn is_constructor(cx: &FunctionCx<'_>) -> bool {
-    let name = cx.declared().name.as_str().to_lowercase();
-    ["new", "init", "setup"].iter().any(|start| name.starts_with(start))
+    recurrence::begins_with(cx.declared().name.as_str(), &["new", "init", "setup"])
 }
 
 /// Whether the function ends the thing somewhere.

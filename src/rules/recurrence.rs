@@ -115,6 +115,12 @@ pub fn is_called_by_nobody(cx: &PackageCx<'_>, func: FuncId) -> bool {
     !is_started(cx, func, false)
 }
 
+/// Whether a name begins with one of some words, whatever the case: what it says of when something is done.
+pub fn begins_with(name: &str, words: &[&str]) -> bool {
+    let name = name.to_lowercase();
+    words.iter().any(|word| name.starts_with(word))
+}
+
 /// Whether a library may call a function through an interface of its own.
 fn may_be_called_by_library(func: &Func) -> bool {
     func.receiver.is_some() && func.name.is_exported()

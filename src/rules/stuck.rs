@@ -339,8 +339,8 @@ impl<'a> Explorer<'a> {
 
 /// Whether the whole run makes what was found by exploring doubtful: the goroutines stay, but are started once
 /// in the life of the process, or end what they serve; what they rest on is said only later, or the panic is
-/// caught, or only one is let to what panics when it is done twice, or there may well be as many receives as sends; or the way
-/// there ends before, in a function that never comes back.
+/// caught, or only one is let to what panics when it is done twice, or there may well be as many receives as
+/// sends; or the way there ends before, in a function that never comes back.
 pub fn is_doubtful(cx: &PackageCx<'_>, finding: &Finding) -> bool {
     once::is_left_once(cx, finding)
         || leaves_out_the_end(cx, finding)

@@ -295,6 +295,11 @@ impl<'a> Function<'a> {
         is_done.then_some(context)
     }
 
+    /// The context whose end a step receives.
+    pub fn end_received(&self, step: Step) -> Option<ExprId> {
+        self.done_of(step.received_from(self.file)?)
+    }
+
     /// What hears of a call of this cancel function, which a call gives beside the context that it derives: the
     /// part `Done()` of that context.
     pub(super) fn done_by(&self, cancel: &Place) -> Option<Place> {

@@ -1,13 +1,18 @@
-//! Clients whose transport is of the program itself and reads each body before anybody else gets it.
+//! Transports of the program itself: those that read each body before anybody else gets it, and round trippers that
+//! ask no server.
 
-use crate::index::{Def, Func, FuncId, ObjectId, Selection, Type, TypeDecl};
+use crate::index::{Def, FuncId, ObjectId, Selection, Type, TypeDecl};
 use crate::project::PackageId;
+use crate::rules::bound::made_by;
 use crate::rules::{FunctionCx, PackageCx, held, makers};
 use crate::summary::Function;
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
 
 /// The field of an [`http.Client`](https://pkg.go.dev/net/http#Client) that makes its round trips.
 const TRANSPORT: &str = "Transport";
+
+/// The method of an [`http.RoundTripper`](https://pkg.go.dev/net/http#RoundTripper).
+const ROUND_TRIP: &str = "RoundTrip";
 
 /// Whether a call is made by a client in a field of a type of the run whose package gives clients a
 /// transport, and has a round tripper that puts something else in the place of the body that it was
@@ -21,7 +26,7 @@ pub fn reads(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool
     let package = object.package;
     let funcs = &cx.index().package(package).funcs;
     funcs.iter().any(|func| gives_transport(cx, func.id))
-        && funcs.iter().any(|func| func.name.as_str() == "RoundTrip" && replaces_body(cx, func.id))
+        && funcs.iter().any(|func| func.name.as_str() == ROUND_TRIP && replaces_body(cx, func.id))
         && !is_replaced(cx, package, field)
 }
 
@@ -42,21 +47,14 @@ fn given_by(cx: &FunctionCx<'_>, maker: FuncId) -> Vec<FuncId> {
     let types = file.descendants(Node::Decl(cx.index().func(maker).decl)).filter_map(|node| {
         let Node::Stmt(stmt) = node else { return None };
         let StmtKind::Return(values) = &file.stmt(stmt).kind else { return None };
-        let value = file.unparen(*values.first()?);
-        let literal = match file.expr(value).kind {
-            ExprKind::Unary { op: UnaryOp::Addr, operand } => file.unparen(operand),
-            _ => value,
-        };
+        let literal = made_by(file, *values.first()?);
         let is_literal = matches!(file.expr(literal).kind, ExprKind::CompositeLit { .. });
         info.type_of(literal).declared().filter(|_| is_literal)
     });
     let method = |owner: ObjectId| {
-        let funcs = &cx.index().package(owner.package).funcs;
-        let is_it = |func: &&Func| {
-            func.name.as_str() == "RoundTrip"
-                && func.receiver.is_some_and(|receiver| receiver.ty == Some(owner))
-        };
-        funcs.iter().find(is_it).map(|func| func.id)
+        let package = cx.index().package(owner.package);
+        let mut methods = package.methods(cx.index().object(owner).name);
+        methods.find(|method| method.name.as_str() == ROUND_TRIP).map(|method| method.id)
     };
     types.filter_map(method).collect()
 }

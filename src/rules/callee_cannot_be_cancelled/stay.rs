@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::catalog::{self, Blocking, Op, When};
-use crate::flow::Step;
+use crate::flow::{Edge, Step};
 use crate::index::{
     BodyInfo, Callee, Def, Func, FuncId, Index, ObjectId, ObjectKind, Selection, Type,
 };
@@ -15,11 +15,11 @@ use crate::project::PackageId;
 use crate::rules::callee_cannot_be_cancelled::enders::Wakers;
 use crate::rules::callee_cannot_be_cancelled::turns::{self, Runs, Turn};
 use crate::rules::callee_cannot_be_cancelled::{Look, enders};
-use crate::rules::conditions::condition;
+use crate::rules::conditions::asked;
 use crate::rules::scene::serves_tests;
 use crate::source::Span;
 use crate::summary::{Act, At, BodyFlow, BodyId, Function, Read, Root, facts};
-use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind, Symbol, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, File, Node, StmtKind, Symbol};
 
 /// What a call stays in.
 pub(super) struct Stay {
@@ -308,24 +308,18 @@ fn is_optional(function: &Function<'_>, body: BodyId, wait: ExprId) -> bool {
         _ => None,
     });
     let turns: Vec<Span> = loops.collect();
-    let is_flag = |condition: ExprId| {
-        let asked = match file.expr(condition).kind {
-            ExprKind::Unary { op: UnaryOp::Not, operand } => file.unparen(operand),
-            _ => condition,
-        };
-        matches!(function.info.resolve(asked), Def::Field(_))
-    };
-    let leads = |asked: ExprId, to_wait: bool| {
-        let edges = cfg.edges().filter(|edge| condition(edge.kind) == Some(asked));
-        edges.into_iter().any(|edge| cfg.leads(edge, step) == to_wait)
-    };
-    cfg.edges().filter_map(|edge| condition(edge.kind)).any(|asked| {
-        let at = file.expr(asked).span.start;
-        is_flag(file.unparen(asked))
+    let is_flag = |flag: ExprId| {
+        let at = file.expr(flag).span.start;
+        matches!(function.info.resolve(flag), Def::Field(_))
             && !turns.iter().any(|turn| turn.contains_offset(at))
-            && leads(asked, true)
-            && leads(asked, false)
-    })
+    };
+    let flag_of = |edge: &Edge| asked(file, edge.kind).map(|(flag, _)| flag);
+    let leads = |flag: ExprId, to_wait: bool| {
+        let mut edges = cfg.edges().filter(|edge| flag_of(edge) == Some(flag));
+        edges.any(|edge| cfg.leads(edge, step) == to_wait)
+    };
+    let mut flags = cfg.edges().filter_map(flag_of).filter(|&flag| is_flag(flag));
+    flags.any(|flag| leads(flag, true) && leads(flag, false))
 }
 
 /// Whether a body defers, on what it calls a method of, another method that gives the one waited in what it waits for.

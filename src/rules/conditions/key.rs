@@ -47,26 +47,40 @@ impl Says {
 /// What a condition compares with a constant: its words and the variables that it names.
 pub type Compared = (String, Vec<LocalId>);
 
-/// What a condition compares with a constant, if nothing but variables of the function has a part in it, and what
-/// [`key`] says of that.
-pub fn comparison(function: &Function<'_>, condition: ExprId) -> Option<(Compared, Says)> {
-    let (asked, _) = stripped(function, condition);
-    if !is_pure(function, asked) || !reads_only_names(function, asked) {
-        return None;
+/// A condition without the `!` before it and the variables that stand for it.
+pub struct Asked {
+    /// The text by which equal conditions are known.
+    pub text: String,
+    /// Whether the condition says the opposite of that.
+    pub negated: bool,
+    condition: ExprId,
+    /// What it compares with a constant, and what the text says of that.
+    compared: Option<(String, Says)>,
+}
+
+impl Asked {
+    /// What a condition asks; `None` for one that may say something else each time it is asked.
+    pub fn of(function: &Function<'_>, condition: ExprId) -> Option<Asked> {
+        let (condition, opposite) = stripped(function, condition);
+        let ((text, negated), compared) = words(function, condition)?;
+        Some(Asked { text, negated: negated != opposite, condition, compared })
     }
-    let ExprKind::Binary { op, left, right, .. } = function.file.expr(asked).kind else {
-        return None;
-    };
-    let (subject, says, _) = with_constant(function, op, left, right)?;
-    Some(((subject, locals_in(function, Node::Expr(asked))), says))
+
+    /// What is compared with a constant, and what the text says of that, if nothing but variables of the function has
+    /// a part in it.
+    pub fn comparison(&self, function: &Function<'_>) -> Option<(Compared, Says)> {
+        let (subject, says) = self.compared.as_ref()?;
+        reads_only_names(function, self.condition).then(|| {
+            let names = locals_in(function, Node::Expr(self.condition));
+            ((subject.clone(), names), says.clone())
+        })
+    }
 }
 
 /// The text by which equal conditions are known, and whether this one says the opposite; `None`
 /// for one that may say something else each time it is asked.
 pub fn key(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
-    let (asked, opposite) = stripped(function, condition);
-    let (words, negated) = words(function, asked)?;
-    Some((words, negated != opposite))
+    Asked::of(function, condition).map(|asked| (asked.text, asked.negated))
 }
 
 /// The variables that a condition asks about; of one that stands for a condition, those of that.
@@ -91,26 +105,32 @@ fn stripped(function: &Function<'_>, condition: ExprId) -> (ExprId, bool) {
     }
 }
 
-fn words(function: &Function<'_>, condition: ExprId) -> Option<(String, bool)> {
+/// The text of a condition, whether it says the opposite, and what it compares with a constant.
+#[allow(clippy::type_complexity, reason = "taken apart where it is asked for")]
+fn words(
+    function: &Function<'_>,
+    condition: ExprId,
+) -> Option<((String, bool), Option<(String, Says)>)> {
     let file = function.file;
     if !is_pure(function, condition) {
         return None;
     }
     let ExprKind::Binary { op, left, right, .. } = file.expr(condition).kind else {
-        return Some((text(function, condition), false));
+        return Some(((text(function, condition), false), None));
     };
     if let Some((subject, says, negated)) = with_constant(function, op, left, right) {
-        return Some((says.worded(&subject), negated));
+        return Some(((says.worded(&subject), negated), Some((subject, says))));
     }
     let between = |one: ExprId, sign: &str, other: ExprId| {
         text(function, one) + sign + &text(function, other)
     };
-    Some(match op {
+    let words = match op {
         BinaryOp::Eq | BinaryOp::Ne => (between(left, "==", right), op == BinaryOp::Ne),
         BinaryOp::Lt | BinaryOp::Ge => (between(left, "<", right), op == BinaryOp::Ge),
         BinaryOp::Gt | BinaryOp::Le => (between(right, "<", left), op == BinaryOp::Le),
         _ => (text(function, condition), false),
-    })
+    };
+    Some((words, None))
 }
 
 /// The condition whose answer a variable has, as long as nothing in it can change.

@@ -2,7 +2,6 @@
 //! they are given has ended, since that may be why they run.
 
 use crate::flow::Step;
-use crate::index::FuncId;
 use crate::rules::literals::{Runs, runs};
 use crate::rules::recurrence;
 use crate::rules::{FunctionCx, PackageCx};
@@ -19,25 +18,26 @@ pub fn runs_deferred(cx: &FunctionCx<'_>) -> bool {
 
 /// Whether each call of a function in the run starts a goroutine with it.
 pub fn runs_started(cx: &FunctionCx<'_>) -> bool {
-    let calls = recurrence::calls(&cx.package, cx.declared());
-    let is_started = |&(caller, call): &(FuncId, ExprId)| {
-        let package = PackageCx { package: caller.package, ..cx.package };
-        let caller = FunctionCx { package, func: caller };
+    all_calls(cx, &|caller, call| {
         caller.summaries().read(caller.func).is_some_and(|read| {
             let function = &read.function;
             function.at_call(call).is_some_and(|at| matches!(function.step(at), Step::Go(_)))
         })
-    };
-    !calls.is_empty() && calls.iter().all(is_started)
+    })
+}
+
+/// Whether a function is called in the run, and each call is such a one.
+fn all_calls(cx: &FunctionCx<'_>, is_one: &dyn Fn(&FunctionCx<'_>, ExprId) -> bool) -> bool {
+    let calls = recurrence::calls(&cx.package, cx.declared());
+    !calls.is_empty()
+        && calls.iter().all(|&(caller, call)| {
+            let package = PackageCx { package: caller.package, ..cx.package };
+            is_one(&FunctionCx { package, func: caller }, call)
+        })
 }
 
 fn runs_within(cx: &FunctionCx<'_>, depth: u32) -> bool {
-    let calls = recurrence::calls(&cx.package, cx.declared());
-    let is_deferred = |&(caller, call): &(FuncId, ExprId)| {
-        let package = PackageCx { package: caller.package, ..cx.package };
-        makes_deferred(&FunctionCx { package, func: caller }, call, depth)
-    };
-    !calls.is_empty() && calls.iter().all(is_deferred)
+    all_calls(cx, &|caller, call| makes_deferred(caller, call, depth))
 }
 
 /// Whether a function makes a call when it is left, or is itself run so.

@@ -173,14 +173,8 @@ impl Locks {
     /// alone does not, nor does a method that by its name makes it ready (`Init`).
     pub(super) fn has_writer(&self, runners: &Runners<'_, '_>, object: Object) -> bool {
         let writes = |taken: &Taken| taken.object == object && !taken.reads;
-        let begins = |func: FuncId| {
-            let name = runners.name_of(func).as_str().to_lowercase();
-            ["init", "setup"].iter().any(|start| name.starts_with(start))
-        };
-        self.taken
-            .iter()
-            .filter(|(_, all)| all.iter().any(writes))
-            .any(|(&func, _)| !begins(func) && !runners.alone(func))
+        let mut writers = self.taken.iter().filter(|(_, all)| all.iter().any(writes));
+        writers.any(|(&func, _)| !runners.makes_ready(func) && !runners.alone(func))
     }
 
     /// Whether a function other than this one gives back a lock that it never takes.

@@ -12,10 +12,11 @@ use crate::index::{Builtin, Callee, FuncId, LocalId};
 use crate::rules::PackageCx;
 use crate::rules::bound::made_by;
 use crate::rules::evidence::locks::{Object, object};
+use crate::rules::recurrence::begins_with;
 use crate::rules::scene::Scene;
 use crate::source::Location;
 use crate::summary::{At, Definition, Function, Source};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind, Symbol};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 
 /// One who runs a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +37,9 @@ pub(super) struct Runners<'p, 'a> {
     counted: RefCell<FxHashMap<Location, Option<Object>>>,
 }
 
+/// First words of the names of methods that begin what an object does, which is done once.
+const BEGINNINGS: [&str; 3] = ["start", "run", "serve"];
+
 /// How many calls up those who run a method are looked for.
 const MAX_CALLERS: u32 = 4;
 
@@ -44,9 +48,9 @@ impl<'p, 'a> Runners<'p, 'a> {
         Runners { package, known: RefCell::default(), counted: RefCell::default() }
     }
 
-    /// The name of a function.
-    pub fn name_of(&self, func: FuncId) -> Symbol {
-        self.package.index.func(func).name
+    /// Whether a function by its name makes an object ready, before others have it.
+    pub fn makes_ready(&self, func: FuncId) -> bool {
+        begins_with(self.package.index.func(func).name.as_str(), &["init", "setup"])
     }
 
     /// Whether whoever runs a method has its object alone.
@@ -126,7 +130,8 @@ impl<'p, 'a> Runners<'p, 'a> {
             let is_new = |it: &Definition| is_new(scene, it);
             let once = scene.loops_around(go).is_empty()
                 && (read.function.only_definition_of(base).is_some_and(is_new)
-                    || scene.receiver() == Some(base) && begins(scene.name.name));
+                    || scene.receiver() == Some(base)
+                        && begins_with(scene.name.name.as_str(), &BEGINNINGS));
             let place = scene.cx.location(scene.span(go));
             if once {
                 let counter = self.counter_of(scene, go, call);
@@ -169,12 +174,6 @@ impl<'p, 'a> Runners<'p, 'a> {
             _ => counted(scene, scene.literal_around(Node::Expr(call))),
         }
     }
-}
-
-/// Whether a method by its name begins what an object does, which is done once.
-fn begins(name: Symbol) -> bool {
-    let name = name.as_str().to_lowercase();
-    ["start", "run", "serve"].iter().any(|start| name.starts_with(start))
 }
 
 /// The `go` statement that starts the goroutine in which a call is made; `Some(None)` if the function makes the

@@ -50,10 +50,8 @@ fn is_awaited(cx: &PackageCx<'_>, finding: &Finding) -> Option<bool> {
         });
         calls.collect()
     };
-    let is_counted = |group: ExprId| {
-        let of = scene.info.type_of(group).strip_pointer().named();
-        of.is_some_and(|of| of.path.as_str() == "sync" && of.name.as_str() == "WaitGroup")
-    };
+    let is_counted =
+        |group: ExprId| scene.info.type_of(group).strip_pointer().is_named("sync", "WaitGroup");
     let done = called("Done", true).into_iter().filter(|&group| !is_counted(group));
     let done: Vec<String> = done.map(|group| scene.text(group)).collect();
     Some(called("Wait", false).iter().any(|&group| done.contains(&scene.text(group))))

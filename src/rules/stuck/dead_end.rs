@@ -21,10 +21,7 @@ fn ends_there(cx: &PackageCx<'_>, label: &Label) -> Option<bool> {
         _ => return None,
     };
     let scene = Scene::at(cx, label.location)?;
-    let condition = scene.nodes.iter().find_map(|&node| match node {
-        Node::Expr(expr) if scene.span(node) == label.location.span => Some(expr),
-        _ => None,
-    })?;
+    let Node::Expr(condition) = scene.outermost(label.location.span)? else { return None };
     let read = scene.cx.summaries().read(scene.cx.func)?;
     let function = &read.function;
     let body = function.body_of(scene.literal_around(Node::Expr(condition)))?;
@@ -39,8 +36,9 @@ fn ends_there(cx: &PackageCx<'_>, label: &Label) -> Option<bool> {
 fn decides(scene: &Scene<'_>, kind: EdgeKind, condition: ExprId, holds: bool) -> bool {
     let is_it = |expr: ExprId| scene.file.unparen(expr) == scene.file.unparen(condition);
     match kind {
-        EdgeKind::True(asked) => holds && is_it(asked),
-        EdgeKind::False(asked) => !holds && is_it(asked),
+        EdgeKind::True(_) | EdgeKind::False(_) => {
+            kind.condition().is_some_and(|(asked, when)| when == holds && is_it(asked))
+        }
         EdgeKind::Case(switch, place) => match &scene.file.stmt(switch).kind {
             StmtKind::Switch { cases, .. } => {
                 let values = cases.get(place as usize).and_then(|case| case.values.as_ref());

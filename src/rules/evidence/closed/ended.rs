@@ -85,16 +85,11 @@ pub(super) fn by_each<'a>(groups: &Groups<'a>, close: &Op) -> Option<Finding> {
 /// Whether a turn of the loop around a `go` statement comes to it by a case alone: that of an event which may come
 /// only once.
 fn is_on_event(scene: &Scene<'_>, start: StmtId) -> bool {
-    let kind = |node: Node| match node {
-        Node::Stmt(stmt) => Some(&scene.file.stmt(stmt).kind),
-        _ => None,
-    };
-    let is_loop =
-        |node: Node| matches!(kind(node), Some(StmtKind::For { .. } | StmtKind::Range { .. }));
-    let is_choice =
-        |node: Node| matches!(kind(node), Some(StmtKind::Select(_) | StmtKind::Switch { .. }));
-    let around = scene.around(Node::Stmt(start)).take_while(|&node| !is_loop(node));
-    around.into_iter().any(is_choice)
+    let turns = scene.loops_around(Node::Stmt(start)).first().map(|&turns| Node::Stmt(turns));
+    scene.around(Node::Stmt(start)).take_while(|&node| Some(node) != turns).any(|node| {
+        matches!(node, Node::Stmt(stmt)
+            if matches!(scene.file.stmt(stmt).kind, StmtKind::Select(_) | StmtKind::Switch { .. }))
+    })
 }
 
 /// Whether a goroutine knows that it is the only one of them to come to a close.
