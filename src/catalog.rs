@@ -57,6 +57,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("rules/catalog/std-pure.toml", include_str!("../rules/catalog/std-pure.toml")),
     ("rules/catalog/k8s-watch.toml", include_str!("../rules/catalog/k8s-watch.toml")),
     ("rules/catalog/testing.toml", include_str!("../rules/catalog/testing.toml")),
+    ("rules/catalog/retry.toml", include_str!("../rules/catalog/retry.toml")),
     ("rules/catalog/tomb.toml", include_str!("../rules/catalog/tomb.toml")),
     ("rules/catalog/x-sync.toml", include_str!("../rules/catalog/x-sync.toml")),
     ("rules/catalog/k8s-apimachinery.toml", include_str!("../rules/catalog/k8s-apimachinery.toml")),

@@ -2,14 +2,20 @@
 //!
 //! The claim is made about one variable: from where it gets the cancel function, a path leaves the
 //! function, or gives the variable another value, and nothing on it uses the variable. Any use
-//! counts as the end of the matter, since it may have handed the cancel function on.
+//! counts as the end of the matter, since it may have handed the cancel function on; but it is
+//! asked whether those who have it then come to call it (`part`, `waiter`).
 
+mod covered;
+mod given;
 mod held;
 mod kept;
 mod nothing;
 mod part;
 mod stream;
+mod waiter;
 
+use self::covered::Cover;
+use self::given::Given;
 use crate::catalog::{Context, ContextRole, Model, Op};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{Cfg, Edge, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
@@ -19,7 +25,7 @@ use crate::rules::held::runs_process;
 use crate::rules::scene::{is_in_endless_loop, serves_tests};
 use crate::rules::{Check, FunctionCx, Rule, conditions, turns};
 use crate::source::Span;
-use crate::summary::{Act, At, ContextRoot, Function, Place, Read, Root, Source, facts};
+use crate::summary::{At, ContextRoot, Function, Read, Root, Source, facts};
 use crate::syntax::{ExprId, ExprKind, Node, Parents, StmtId, StmtKind};
 
 /// What the place of a finding is labelled with where `go vet` says the same of a context (`lostcancel`): a
@@ -44,16 +50,31 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let function = &read.function;
     let mut parents: Option<Parents> = None;
     for (at, call) in function.calls() {
-        let Some(fact) = with_cancel(cx, function, call) else { continue };
+        let derived = derived(cx, function, call).or_else(|| given::by_call(cx, function, call));
+        let Some(derived) = derived else { continue };
         let declared = Node::Decl(cx.declared().decl);
         let parents = parents.get_or_insert_with(|| function.file.parents(declared));
-        let made = made(function, parents, at, call, fact);
+        let made = made(function, parents, at, call, derived);
         let finding = made.and_then(|made| check_made(cx, &read, parents, &made));
         findings.extend(finding);
     }
     findings.extend(held::check(cx, &read));
     findings.extend(stream::check(cx, &read));
     findings.extend(nothing::check(cx));
+}
+
+/// What a call gives that derives a context.
+struct Derived {
+    /// The result that is the context, or has it.
+    context: u32,
+    /// The result that is the cancel function.
+    cancel: u32,
+    /// Whether the context ends by itself at a deadline.
+    deadline: bool,
+    /// What it is derived from, or what has that.
+    parent: Option<ExprId>,
+    /// What a function of the run does that derives it for its callers.
+    given: Option<Given>,
 }
 
 /// A context with a cancel function.
@@ -71,13 +92,36 @@ struct Made {
     cancel: ExprId,
     /// Whether it ends by itself at a deadline.
     deadline: bool,
+    /// What it is derived from, or what has that.
+    parent: Option<ExprId>,
+    /// What a function of the run does that derives it.
+    given: Option<Given>,
 }
 
 impl Made {
+    /// What the context goes by.
+    fn name(&self, function: &Function<'_>) -> String {
+        let context = function.text(self.context);
+        match self.is_inside() {
+            true => format!("the context of `{context}`"),
+            false => format!("`{context}`"),
+        }
+    }
+
+    /// The context that it is derived from.
+    fn parent_context(&self, function: &Function<'_>) -> Option<ExprId> {
+        self.parent.filter(|&parent| function.info.type_of(parent).is_context())
+    }
+
+    /// Whether what the call gives is no context, but has one.
+    fn is_inside(&self) -> bool {
+        self.given.as_ref().is_some_and(|given| given.inside)
+    }
+
     /// Whether a step of the body waits for the end of the context.
     fn is_awaited_at(&self, function: &Function<'_>, step: StepId) -> bool {
         let what = function.body(self.at.body).cfg.step(step);
-        is_end_of(function, what, &[function.variable(self.context)])
+        is_end_of(function, what, &[function.variable(self.context)], self.is_inside())
     }
 }
 
@@ -99,12 +143,24 @@ fn with_cancel<'a>(
         .filter(|_| model.is_none_or(|model| model.op != Op::SignalNotifyContext))
 }
 
+/// What such a call gives.
+fn derived(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Option<Derived> {
+    let fact = with_cancel(cx, function, call)?;
+    Some(Derived {
+        context: fact.result,
+        cancel: fact.cancel?,
+        deadline: fact.deadline,
+        parent: function.args(call).first().copied(),
+        given: None,
+    })
+}
+
 fn made(
     function: &Function<'_>,
     parents: &Parents,
     at: At,
     call: ExprId,
-    fact: &Context,
+    derived: Derived,
 ) -> Option<Made> {
     let Node::Stmt(stmt) = parents.of(Node::Expr(call))? else { return None };
     let (StmtKind::Define { left, .. } | StmtKind::Assign { left, op: None, .. }) =
@@ -117,9 +173,11 @@ fn made(
         call,
         stmt,
         stored: function.body(at.body).cfg.step_of_stmt(stmt)?,
-        context: *left.get(fact.result as usize)?,
-        cancel: function.file.unparen(*left.get(fact.cancel? as usize)?),
-        deadline: fact.deadline,
+        context: *left.get(derived.context as usize)?,
+        cancel: function.file.unparen(*left.get(derived.cancel as usize)?),
+        deadline: derived.deadline,
+        parent: derived.parent,
+        given: derived.given,
     })
 }
 
@@ -130,8 +188,12 @@ fn check_made(
     made: &Made,
 ) -> Option<Finding> {
     let function = &read.function;
+    let cover = covered::by(cx, read, made);
+    let is_covered = matches!(cover, Cover::Whole);
     let local = match function.info.resolve(made.cancel) {
-        Def::Blank if is_covered(cx, read, made) || is_waited_out(function, made) => return None,
+        Def::Blank if is_covered || is_waited_out(function, made) => return None,
+        // Who gives two results may mean one of them to be left.
+        Def::Blank | Def::Field(_) if made.given.is_some() => return None,
         Def::Blank => {
             let mut finding = thrown(cx, function, made);
             // Who gets a context can only wait for its deadline.
@@ -145,7 +207,7 @@ fn check_made(
         }
         Def::Local(local) => *local,
         Def::Field(field) => {
-            if is_covered(cx, read, made) {
+            if !matches!(cover, Cover::None) {
                 return None;
             }
             return match kept::is_lost(cx, read, made, field) {
@@ -156,15 +218,16 @@ fn check_made(
         _ => return None,
     };
     if !matches!(function.info.local(local).kind, LocalKind::Var | LocalKind::LoopVar)
-        || is_covered(cx, read, made)
+        || is_covered
         || is_watched(function, made, local)
         || is_let_go(function, local)
     {
         return None;
     }
-    let parent = function.args(made.call).first().and_then(|&parent| function.variable(parent));
+    let parent = made.parent.and_then(|parent| function.variable(parent));
     let ended = [parent, function.variable(made.context)];
-    let mut walk = Lost { function, body_at: made.at, local, ended, stored: made.stored };
+    let inside = made.is_inside();
+    let mut walk = Lost { function, body_at: made.at, local, ended, inside, stored: made.stored };
     let mut paths =
         conditions::search(function, made.at.body, Start::After(made.stored), (), &mut walk);
     let once = is_made_once(function, parents, made);
@@ -172,27 +235,38 @@ fn check_made(
     paths.retain(|path| {
         !(once && comes_again(path, made) || turns::asks_any(function, path, &states))
     });
+    if let Cover::EachTurn { is_own: true, .. } = cover {
+        paths.retain(|path| comes_again(path, made));
+    }
     if let Some(path) = first(function, made, &paths) {
         let mut finding = lost(cx, function, made, path);
+        let is_kept_by_parent = matches!(cover, Cover::EachTurn { .. });
+        if let Cover::EachTurn { location, message, .. } = cover {
+            finding.confidence = finding.confidence.min(Confidence::Medium);
+            finding.labels.push(Label { location, role: Role::Context, message });
+        }
         let is_forgotten = || is_called_on_others(function, made, local);
         let is_cut_short = || calls(function, made, local).next().is_some();
         if made.deadline && !is_cut_short()
             || ends_with_handler(cx, function, made)
-            || nobody_has_it(cx, function, made, path) && !is_forgotten()
+            || nobody_has_it(cx, function, made, path) && !is_kept_by_parent && !is_forgotten()
         {
             finding.confidence = Confidence::Low;
         }
         return Some(finding);
     }
-    piles_up(cx, function, parents, made, local).or_else(|| part::check(cx, read, made))
+    piles_up(cx, function, parents, made, local)
+        .or_else(|| part::check(cx, read, made))
+        .or_else(|| waiter::check(cx, read, made, local))
 }
 
 /// Whether the context is made once in the handling of a request, and ends with that.
 fn ends_with_handler(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> bool {
     let cfg = &function.body(made.at.body).cfg;
-    let parent = function.args(made.call).first();
     !cfg.reaches(made.stored, made.stored)
-        && parent.is_some_and(|&parent| endable::ends_with_handler(cx, function, made.at, parent))
+        && made
+            .parent_context(function)
+            .is_some_and(|parent| endable::ends_with_handler(cx, function, made.at, parent))
 }
 
 /// Whether the function returns the context.
@@ -221,24 +295,6 @@ fn is_let_go(function: &Function<'_>, cancel: LocalId) -> bool {
         left.iter().zip(right).any(|(&left, &right)| {
             matches!(function.info.resolve(file.unparen(left)), Def::Blank)
                 && is_local(function, file.unparen(right), cancel)
-        })
-    })
-}
-
-/// Whether the end of the context is seen to by one that it is derived from in this function, and
-/// whose own cancel function is called or in other hands.
-fn is_covered(cx: &FunctionCx<'_>, read: &Read<'_>, made: &Made) -> bool {
-    let function = &read.function;
-    let Some(&parent) = function.args(made.call).first() else { return true };
-    let origin = cx.summaries().context(function, made.at, parent);
-    origin.derivations.iter().any(|&derived| {
-        let Some(result) = with_cancel(cx, function, derived).and_then(|fact| fact.cancel) else {
-            return false;
-        };
-        let cancel = Place::root(Root::Call(derived, result));
-        let mut effects = function.bodies().flat_map(|body| &read.effects(body).effects);
-        effects.any(|effect| {
-            effect.place == cancel && (effect.act == Act::Called || effect.act.escapes())
         })
     })
 }
@@ -275,12 +331,24 @@ struct Lost<'f, 'a> {
     local: LocalId,
     /// The context, and that which it is derived from: where either has ended, nothing is left.
     ended: [Option<LocalId>; 2],
+    /// Whether these are no contexts, but have them.
+    inside: bool,
     stored: StepId,
 }
 
-/// Whether a step receives from `Done` of one of these contexts.
-fn is_end_of(function: &Function<'_>, step: Step, contexts: &[Option<LocalId>]) -> bool {
-    let of = |context: ExprId| contexts.iter().flatten().any(|&it| is_local(function, context, it));
+/// Whether a step receives from `Done` of one of these contexts, or of what they have inside.
+fn is_end_of(
+    function: &Function<'_>,
+    step: Step,
+    contexts: &[Option<LocalId>],
+    inside: bool,
+) -> bool {
+    let of = |context: ExprId| {
+        contexts.iter().flatten().any(|&it| match inside {
+            true => uses(function, Node::Expr(context), it),
+            false => is_local(function, context, it),
+        })
+    };
     function.end_received(step).is_some_and(of)
 }
 
@@ -299,7 +367,7 @@ impl Walk for Lost<'_, '_> {
             return Passing::Found;
         }
         let what = function.step(At { body: self.body_at.body, step });
-        if is_end_of(function, what, &self.ended) {
+        if is_end_of(function, what, &self.ended, self.inside) {
             return Passing::Drop;
         }
         let mut stored = false;
@@ -397,7 +465,7 @@ fn nobody_has_it(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path
 
 /// Whether what the context is made from never ends, so that it keeps nothing of what is made from it.
 fn has_endless_parent(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> bool {
-    function.args(made.call).first().is_some_and(|&parent| {
+    made.parent_context(function).is_some_and(|parent| {
         let origin = cx.summaries().context(function, made.at, parent);
         let is_endless = |root: &ContextRoot| match root {
             ContextRoot::Place(place) => match place.root {
@@ -458,16 +526,16 @@ fn end_span(function: &Function<'_>, made: &Made, path: &Path) -> Option<Span> {
 
 /// What stays when nobody cancels.
 fn why(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> String {
-    let context = function.text(made.context);
+    let context = made.name(function);
     match made.deadline {
         true if has_endless_parent(cx, function, made) => format!(
-            "until its deadline the timer of `{context}` stays, and whoever waits on it goes on"
+            "until its deadline the timer of {context} stays, and whoever waits on it goes on"
         ),
         true => format!(
-            "until its deadline `{context}` stays with its parent, and whoever waits on it goes on"
+            "until its deadline {context} stays with its parent, and whoever waits on it goes on"
         ),
         false => format!(
-            "`{context}` stays with its parent until that ends, and whoever waits on it goes on"
+            "{context} stays with its parent until that ends, and whoever waits on it goes on"
         ),
     }
 }
@@ -487,7 +555,11 @@ fn thrown(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made) -> Finding 
 
 fn lost(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) -> Finding {
     let file = function.file;
-    let (context, cancel) = (function.text(made.context), function.text(made.cancel));
+    let (context, cancel) = (made.name(function), function.text(made.cancel));
+    let (left, at_the_end) = match made.given {
+        None => (LEFT, AT_THE_END),
+        Some(_) => ("left behind here", "not called on each way"),
+    };
     let made_span = file.expr(made.call).span;
     let end = end_span(function, made, path);
     let (span, label, message) = match (path.end, end) {
@@ -496,7 +568,8 @@ fn lost(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) 
             "the next turn replaces it",
             format!(
                 "a turn of this loop can end without `{cancel}` being called, and the next one \
-                 makes another `{context}`"
+                 makes another `{context}`",
+                context = function.text(made.context)
             ),
         ),
         (PathEnd::Step(_), Some(span)) => (
@@ -508,14 +581,14 @@ fn lost(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) 
         ),
         (_, Some(span)) => (
             span,
-            LEFT,
-            format!("this return leaves `{context}` behind: `{cancel}` has not been called"),
+            left,
+            format!("this return leaves {context} behind: `{cancel}` has not been called"),
         ),
         (_, None) => (
             file.expr(made.cancel).span,
-            AT_THE_END,
+            at_the_end,
             format!(
-                "the function can end without `{cancel}` being called, and leaves `{context}` behind"
+                "the function can end without `{cancel}` being called, and leaves {context} behind"
             ),
         ),
     };
@@ -524,9 +597,17 @@ fn lost(cx: &FunctionCx<'_>, function: &Function<'_>, made: &Made, path: &Path) 
         finding.labels.push(Label {
             location: cx.location(made_span),
             role: Role::Made,
-            message: format!("`{context}` and `{cancel}` are made here"),
+            message: format!("{context} and `{cancel}` are made here"),
         });
     }
+    finding.labels.extend(
+        made.given.as_ref().map(|given| Label {
+            location: given.derived,
+            role: Role::Made,
+            message: "the context is derived here, and its cancel function is given to the caller"
+                .to_owned(),
+        }),
+    );
     finding.why = why(cx, function, made);
     finding.help =
         format!("`defer {cancel}()` right after it is made, or call it on this path too");

@@ -206,6 +206,15 @@ pub fn names_end(method: Symbol) -> bool {
     matches!(method.as_str(), "Close" | "Shutdown" | "Stop")
 }
 
+/// The fields that a thing is stored in of what its function makes for itself.
+pub fn parts_of(read: &Read<'_>, body: BodyId, thing: &Place) -> Vec<Place> {
+    let stored = read.effects(body).effects.iter().filter(|effect| {
+        (effect.act, effect.mode) == (Act::Stored, Mode::Now) && effect.place == *thing
+    });
+    let parts = stored.filter_map(|effect| holders::parts(&read.function, effect, thing));
+    parts.flatten().map(|part| part.place).collect()
+}
+
 /// Whether an act on the thing is one of those that end it.
 pub fn ends(fact: &Resource, act: Act) -> bool {
     fact.ends.iter().any(|end| match (end, act) {

@@ -1,6 +1,8 @@
 //! Channels and cancel functions that are kept in a field, and that nobody who runs ever ends.
 
-use crate::index::{Builtin, Callee, Def, Func, Package, Selection, Type};
+use std::cell::RefCell;
+
+use crate::index::{Builtin, Callee, Def, Func, FuncId, Package, Selection, Type};
 use crate::project::PackageId;
 use crate::rules::recurrence::is_called_by_nobody;
 use crate::rules::scene::Scene;
@@ -59,6 +61,18 @@ pub fn nobody_ends(
 /// Whether the run makes what it keeps in a field, and nobody has written what would end it.
 pub fn is_never_ended(cx: &PackageCx<'_>, field: &Selection) -> bool {
     all_do(cx, field, &|_, _, deeds| !deeds.contains(&Deed::Closes) && !deeds.contains(&Deed::Ends))
+}
+
+/// The functions that end what the run keeps in a field; `None` if what others do with that is not known.
+pub fn enders(cx: &PackageCx<'_>, field: &Selection) -> Option<Vec<FuncId>> {
+    let enders = RefCell::new(Vec::new());
+    let known = all_do(cx, field, &|_, func, deeds| {
+        if deeds.contains(&Deed::Ends) || deeds.contains(&Deed::Closes) {
+            enders.borrow_mut().push(func.id);
+        }
+        true
+    });
+    known.then(|| enders.into_inner())
 }
 
 /// Whether the run makes what it keeps in a field, and all who name that do what is `harmless`, and nothing

@@ -2,7 +2,7 @@
 //! it: a constructor that fails halfway.
 
 use super::{Made, why, with_cancel};
-use crate::catalog::{Base, End, Place as CatalogPlace, Resource};
+use crate::catalog::{Base, Context, ContextRole, End, Place as CatalogPlace, Resource};
 use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{EdgeKind, Step};
 use crate::index::Def;
@@ -11,7 +11,7 @@ use crate::rules::held::{self, Held, Lost, Way};
 use crate::rules::recurrence::{self, Runs};
 use crate::source::Span;
 use crate::summary::{
-    Act, At, BodyId, ContextOrigin, Effect, Function, Mode, Place, Read, Root, Source,
+    Act, At, BodyId, ContextOrigin, Effect, Function, Mode, Place, Read, Root, Source, facts,
 };
 use crate::syntax::{ExprId, Node};
 
@@ -91,8 +91,21 @@ fn is_waited_for(
         let call = step.call(function.file);
         step.span(function.file).start < left.start && (call.is_none() || call != failed)
     };
+    let parts = held::parts_of(read, made.at.body, &context);
+    // What is told to end in another way may have ended.
+    let may_end = || {
+        let mut all = function.bodies().flat_map(|body| &read.effects(body).effects);
+        let is_of_whole = |place: &Place| parts.iter().any(|part| part.root == place.root);
+        all.any(|effect| effect.act == Act::Closed && is_of_whole(&effect.place))
+    };
     let has_it = effects.any(|effect| {
-        effect.place.is_within(&context)
+        let is_part = || {
+            let derives = |call| derives(cx, function, call);
+            parts.iter().any(|part| effect.place.is_within(part))
+                && !function.step(effect.at).call(function.file).is_some_and(derives)
+        };
+        let is_it = effect.place.is_within(&context);
+        (is_it || is_part() && !(fresh && may_end()))
             && is_before(effect.at)
             && (effect.mode == Mode::Spawned || !fresh && is_given(effect))
     });
@@ -130,6 +143,12 @@ fn failed(function: &Function<'_>, body: BodyId, left: Span) -> Option<ExprId> {
         }
     }
     last.map(|(_, call)| call)
+}
+
+/// Whether a call does nothing with a context but to derive another from it.
+fn derives(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> bool {
+    let known = facts(cx.catalog(), function.index, function.info.callee(call));
+    known.all_in_force::<Context>(cx.versions()).any(|fact| fact.role == ContextRole::Derive)
 }
 
 /// Whether an expression is the `Done` channel of a context.

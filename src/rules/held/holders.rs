@@ -3,9 +3,10 @@
 
 use super::names_end;
 use crate::flow::{Step, StepId};
-use crate::index::{Callee, Type};
+use crate::index::{Callee, FuncId, Selection, Type};
+use crate::rules::{FunctionCx, recurrence, unended};
 use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root};
-use crate::syntax::{ExprId, ExprKind, StmtKind};
+use crate::syntax::{ExprId, ExprKind, StmtKind, Symbol};
 
 /// A thing as part of a whole.
 pub(super) struct Part {
@@ -13,6 +14,52 @@ pub(super) struct Part {
     pub place: Place,
     /// The assignment that makes it one, if the whole is older than that.
     pub since: Option<StepId>,
+}
+
+/// The methods that alone do anything with a part: it is a field that is not exported of a type of the package, and
+/// nobody calls them there. So whoever has the whole in the package, in a literal or goroutine, leaves the part alone.
+/// `None` if that is not so.
+pub(super) fn own_enders(
+    cx: &FunctionCx<'_>,
+    function: &Function<'_>,
+    part: &Place,
+) -> Option<Vec<Symbol>> {
+    let (Root::Made(literal), [name]) = (part.root, &part.path[..]) else { return None };
+    let ty = function.info.type_of(literal).strip_pointer();
+    let Type::Struct(of) = cx.index().underlying(ty) else { return None };
+    let field = of.fields.iter().find(|field| field.name == *name)?;
+    let is_own = cx.index().package(cx.func.package).holds(field.location.file);
+    if name.is_exported() || !is_own {
+        return None;
+    }
+    let selection = Selection {
+        name: *name,
+        owner: ty.clone(),
+        path: Box::default(),
+        location: Some(field.location),
+        ty: field.ty.clone(),
+        indirect: false,
+        expression: false,
+    };
+    let enders = unended::enders(&cx.package, &selection)?;
+    let is_method_of_callers = |&ender: &FuncId| {
+        let ender = cx.index().func(ender);
+        let is_in_package = |&(caller, _): &(FuncId, ExprId)| {
+            caller.package == cx.func.package && caller != cx.func
+        };
+        ender.receiver.is_some() && !recurrence::calls(&cx.package, ender).iter().any(is_in_package)
+    };
+    let names = || enders.iter().map(|&ender| cx.index().func(ender).name).collect();
+    enders.iter().all(is_method_of_callers).then(names)
+}
+
+/// Whether what is done to the whole leaves a part alone that only these methods end.
+pub(super) fn leaves_part(effect: &Effect, enders: &[Symbol]) -> bool {
+    match effect.act {
+        Act::Method(name) => !enders.contains(&name) && !names_end(name),
+        Act::Captured => true,
+        act => !act.escapes(),
+    }
 }
 
 /// What a thing becomes a part of where it is stored; `None` if others may find it there. `thing`

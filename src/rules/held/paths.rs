@@ -211,6 +211,8 @@ fn replaced(function: &Function<'_>, held: &Held<'_>) -> FxHashSet<StepId> {
 struct Name {
     place: Place,
     kind: Kind,
+    /// Of a part, the methods that alone do anything with it, if that is known.
+    enders: Option<Vec<Symbol>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,7 +246,8 @@ fn settled(
     let cfg = &function.body(held.at.body).cfg;
     let thing = held.thing();
     let mut names: Vec<Name> = Vec::new();
-    let mut open = vec![(Name { place: held.whole(), kind: Kind::Given }, None)];
+    let given = Name { place: held.whole(), kind: Kind::Given, enders: None };
+    let mut open = vec![(given, None)];
     let mut settled: FxHashSet<StepId> = ended_by_function(function, held).collect();
     settled.extend(ended_below(cx, function, held));
     while let Some((name, since)) = open.pop() {
@@ -259,7 +262,7 @@ fn settled(
                 if let Act::Passed = effect.act
                     && let Some(place) = wrapper(cx, function, effect.at)
                 {
-                    open.push((Name { place, kind: Kind::Wrapper }, None));
+                    open.push((Name { place, kind: Kind::Wrapper, enders: None }, None));
                     continue;
                 }
                 if parts
@@ -268,12 +271,17 @@ fn settled(
                     && let Some(parts) = holders::parts(function, effect, &name.place)
                 {
                     let part = |part: holders::Part| {
-                        (Name { place: part.place, kind: Kind::Part }, part.since)
+                        let enders = holders::own_enders(cx, function, &part.place);
+                        (Name { place: part.place, kind: Kind::Part, enders }, part.since)
                     };
                     open.extend(parts.into_iter().map(part));
                     continue;
                 }
                 let is_above = !effect.place.is_within(&name.place);
+                let leaves = |enders: &Vec<Symbol>| holders::leaves_part(effect, enders);
+                if is_above && name.enders.as_ref().is_some_and(leaves) {
+                    continue;
+                }
                 if is_above
                     && effect.mode.is_later()
                     && holders::leave_alone(read, held.at.body, &name.place)
