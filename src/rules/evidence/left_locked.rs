@@ -5,9 +5,14 @@
 //! no unlock; further down the text the lock is given back, or nobody in the package gives it back whom
 //! it does not also take. A function that hands the lock over (its name or comment speaks of locks, a
 //! literal or a function that it calls unlocks what it does not lock, it begins with an unlock, it sends the lock
-//! or what has it) is no evidence.
+//! or what has it) is no evidence. Of a lock of many things (`Lock(key)`) the same holds of one key, as long as nobody
+//! gets that on the way who may unlock by it, and nothing is kept in a turn that goes on to the next key. Of a lock
+//! that is got by a call a `return` is told that gives an error, and no loop.
 
+mod getters;
 mod handed;
+mod kept;
+mod keyed;
 mod literals;
 mod mistaken;
 mod ways;
@@ -19,21 +24,22 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::flow::{BlockId, Cfg, Edge, Exit, Passing, Path, PathEnd, Start, StepId, Walk};
-use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
+use crate::index::{Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::FunctionCx;
 use crate::rules::conditions::{Conditions, Decided, condition};
+use crate::rules::evidence::left_locked::getters::{gives_elsewhere_unseen, is_got, lock_variable};
 use crate::rules::evidence::left_locked::handed::{
-    caller_gives_back, handed, handed_objects, is_handed_over, is_of_own_find, sent_along,
+    caller_gives_back, handed, is_handed_over, is_of_own_find, sent_along,
 };
+use crate::rules::evidence::left_locked::kept::{is_kept, is_own, takes_out};
+use crate::rules::evidence::left_locked::keyed::Key;
 use crate::rules::evidence::left_locked::literals::{Giver, may_give_another};
 use crate::rules::evidence::left_locked::ways::{Covered, leading_to};
-use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks, is_prose};
-use crate::rules::evidence::locks::{
-    Locking, MAX_CALLS, embeds_lock, is_foreign, is_own_lock, object, stands_for,
-};
+use crate::rules::evidence::left_locked::words::{comment_speaks_of_locks, is_of_locks};
+use crate::rules::evidence::locks::{Locking, MAX_CALLS, object, stands_for};
 use crate::rules::evidence::runners::Runners;
 use crate::rules::evidence::{confidence_of_own, first_line};
-use crate::rules::scene::{Scene, outside_tests};
+use crate::rules::scene::Scene;
 use crate::source::Span;
 use crate::summary::{Act, At, BodyId, Deed, Effect, Mode, Place, Read};
 use crate::syntax::{
@@ -46,8 +52,10 @@ struct Operation {
     at: At,
     call: ExprId,
     base: ExprId,
-    /// What is locked, as it is written.
+    /// What is locked, as it is written, with its key.
     text: String,
+    /// What is given to it, if it is a lock of many things: `Lock(key)`.
+    key: Option<ExprId>,
     name: &'static str,
     /// The name of the method of the package that does no more than that, if one is called.
     through: Option<Symbol>,
@@ -76,7 +84,8 @@ pub(super) fn check(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let mut edges = EDGES;
     for lock in &operations {
         let takes = matches!(lock.name, "Lock" | "RLock") && !lock.deferred;
-        if takes && !handed.contains(&lock.text) && !is_mistaken(&lock.text) {
+        let is_handed = || handed.contains(&scene.text(lock.base));
+        if takes && !is_handed() && !is_mistaken(&lock.text) {
             let body = bodies
                 .entry(lock.at.body)
                 .or_insert_with(|| Body::of(&read, &operations, lock.at.body));
@@ -140,16 +149,18 @@ fn operations(scene: &Scene<'_>, read: &Read<'_>) -> Vec<Operation> {
         let tried = tried.is_some();
         // `TryLock(ctx)` of a type of one's own waits until that ends.
         let is_end = |&arg: &ExprId| tried && scene.info.type_of(arg).is_context();
-        let (true, Some(at)) = (scene.args(call).iter().all(is_end), read.function.at_call(call))
-        else {
-            continue;
-        };
+        let key = keyed::key_of(scene, call).filter(|_| through.is_none() && !tried);
+        let is_plain = key.is_some() || scene.args(call).iter().all(is_end);
+        let (true, Some(at)) = (is_plain, read.function.at_call(call)) else { continue };
         if gives != tried || tried && !is_asked(scene, call) {
             continue;
         }
         let deferred = scene.is_deferred(call);
-        let text = scene.text(base);
-        found.push(Operation { at, call, base, text, name, through, deferred, tried });
+        let text = match key {
+            Some(key) => format!("{}({})", scene.text(base), scene.text(key)),
+            None => scene.text(base),
+        };
+        found.push(Operation { at, call, base, text, key, name, through, deferred, tried });
     }
     found
 }
@@ -181,7 +192,15 @@ fn check_lock<'a>(
     let function = &read.function;
     let cfg = &function.body(lock.at.body).cfg;
     let of_element = element_variable(scene, lock.base);
-    let variable = root_variable(scene, lock.base).or(of_element.map(Some))?;
+    let variable = lock_variable(scene, lock.base).or(of_element.map(Some))?;
+    let key = match lock.key {
+        Some(key) => Some(Key::of(scene, operations, lock, key)?),
+        None => None,
+    };
+    let is_got = is_got(scene, lock.base);
+    if is_got && gives_elsewhere_unseen(scene, operations, lock) {
+        return None;
+    }
     // A lock that is only ever tried keeps nobody waiting, unless to try it is to wait.
     if lock.tried && scene.args(lock.call).is_empty() && !has_writer(scene, lock) {
         return None;
@@ -196,14 +215,16 @@ fn check_lock<'a>(
     let unlocks: Vec<&Operation> = operations
         .iter()
         .filter(|operation| matches!(operation.name, "Unlock" | "RUnlock"))
+        .filter(|operation| operation.key.is_some() == lock.key.is_some())
         .filter(|operation| touches(&operation.text))
         .collect();
     let here = releases.iter().filter(|unlock| unlock.at.body == lock.at.body);
     let released: FxHashSet<StepId> = here.map(|unlock| unlock.at.step).collect();
     let never = lock.through.is_none()
+        && lock.key.is_none()
         && unlocks.is_empty()
         && !takes_out(scene, lock)
-        && is_kept(scene, lock);
+        && is_kept(scene, lock, true);
     // A literal may give back what its function has locked, but not what it locks itself; nor does the function give
     // back what a literal has locked.
     let apart = |unlock: &&Operation| is_own(read, operations, unlock);
@@ -236,28 +257,35 @@ fn check_lock<'a>(
     let known = object(scene, lock.base);
     let is_other = |operation: &&Operation| {
         matches!(operation.name, "Unlock" | "RUnlock")
+            && operation.key.is_none()
             && !touches(&operation.text)
             && known.zip(object(scene, operation.base)).is_some_and(|(one, other)| one != other)
     };
     let elsewhere = operations.iter().filter(is_other).map(|operation| operation.at);
     let conditions = &body.conditions;
+    let wanted = match &key {
+        Some(key) => key.next_turn(cfg, lock, &releases),
+        None => next_turn(scene, cfg, lock, &releases, variable),
+    };
     let mut walk = Held {
         scene,
         read,
         lock,
+        key: key.as_ref(),
         unlocks: unlocks.iter().map(|unlock| unlock.at.step).chain(started).collect(),
         others: elsewhere.filter(|at| at.body == lock.at.body).map(|at| at.step).collect(),
         variable,
         conditions,
         leads,
-        wanted: next_turn(scene, cfg, lock, &releases, variable),
+        wanted,
         settles: FxHashMap::default(),
         asks_lock: FxHashMap::default(),
         edges,
     };
     let paths = cfg.search(Start::Entry, (false, Vec::new()), &mut walk);
     let kept = OnceCell::new();
-    let is_kept = || *kept.get_or_init(|| is_waited_for(scene, lock) && is_kept(scene, lock));
+    let is_kept =
+        || *kept.get_or_init(|| is_waited_for(scene, lock) && is_kept(scene, lock, never));
     // Who gives nothing back and has unlocked it on some way out cannot hand it over: nobody could know.
     let is_secret = is_hidden(scene, lock)
         || gives_nothing(scene, function.body(lock.at.body).literal) && !released.is_empty();
@@ -276,14 +304,23 @@ fn check_lock<'a>(
                 && !returned.is_some_and(|stmt| {
                     is_handed_over(scene, lock, path, stmt) && !is_kept()
                         || is_handed_out && may_give_another(scene, stmt)
+                        || key.as_ref().is_some_and(|key| key.is_given_by(stmt))
                 })
         }
-        PathEnd::Step(step) => step != lock.at.step || is_waited_for(scene, lock),
+        // What is got again may be another one.
+        PathEnd::Step(_) if is_got => false,
+        PathEnd::Step(step) if step != lock.at.step => {
+            key.as_ref().is_none_or(|key| key.is_skipped(path, &releases))
+        }
+        PathEnd::Step(_) => is_waited_for(scene, lock),
     })?;
     let release = releases.iter().find_map(|it| it.through).map_or(release, |it| it.as_str());
     // A comment may tell others to give it back: then it counts that nobody does.
-    let is_others =
-        is_told && !(is_hidden(scene, lock) && (is_of_own_find(scene, lock) || is_kept()));
+    let is_own_find = || match &key {
+        Some(key) => matches!(path.end, PathEnd::Step(step) if Some(step) == wanted && key.is_own),
+        None => is_of_own_find(scene, lock),
+    };
+    let is_others = is_told && !(is_hidden(scene, lock) && (is_own_find() || is_kept()));
     (!is_others && !caller_gives_back(scene, lock, release))
         .then(|| tell(scene, lock, release, path, never))
 }
@@ -365,96 +402,6 @@ fn is_alone_until(scene: &Scene<'_>, lock: &Operation, end: u32) -> bool {
         && own.is_some_and(|own| scene.uses(own).all(is_plain))
 }
 
-/// Whether a body unlocks only what it has locked itself.
-fn is_own(read: &Read<'_>, operations: &[Operation], unlock: &Operation) -> bool {
-    let locks = operations.iter().filter(|operation| {
-        operation.at.body == unlock.at.body
-            && operation.text == unlock.text
-            && matches!(operation.name, "Lock" | "RLock")
-    });
-    let locks: FxHashSet<StepId> = locks.map(|lock| lock.at.step).collect();
-    let cfg = &read.function.body(unlock.at.body).cfg;
-    !cfg.starts_without(Start::Entry, unlock.at.step, &|step| locks.contains(&step))
-}
-
-/// Whether the body of a lock takes something out of a map: nobody finds any more what that is locked for.
-fn takes_out(scene: &Scene<'_>, lock: &Operation) -> bool {
-    let home = scene.literal_around(Node::Expr(lock.call));
-    scene.nodes.iter().any(|&node| match node {
-        Node::Expr(call) => {
-            matches!(scene.info.callee(call), Callee::Builtin(Builtin::Delete))
-                && scene.literal_around(node) == home
-        }
-        _ => false,
-    })
-}
-
-/// Whether nobody gives back a lock that a function takes: those of the package who unlock it lock it
-/// first, and there are some.
-fn is_kept(scene: &Scene<'_>, lock: &Operation) -> bool {
-    let span = scene.file.decl(scene.cx.declared().decl).span;
-    let mut comments = scene.file.comments.iter().filter(|&&comment| span.contains(comment));
-    let meant = comments.any(|&comment| {
-        let text = scene.file.source.text(comment);
-        // What tests of linters expect is no prose.
-        is_prose(&text) && !text.starts_with("// want ") && is_of_locks(&text)
-    });
-    if meant || is_passed_on(scene, lock) {
-        return false;
-    }
-    let Some(wanted) = object(scene, lock.base) else { return false };
-    // Who does not unlock may give the lock to somebody who does.
-    let words = ["Unlock", "sync.Mutex", "sync.RWMutex"];
-    let outside = outside_tests(&scene.cx.package, &words).filter_map(Scene::new);
-    let mut given_back = false;
-    for other in outside {
-        let Some(read) = other.cx.summaries().read(other.cx.func) else { return false };
-        if handed_objects(&other).any(|handed| handed.is_none_or(|handed| handed == wanted)) {
-            return false;
-        }
-        let operations = operations(&other, &read);
-        for unlock in operations.iter().filter(|it| matches!(it.name, "Unlock" | "RUnlock")) {
-            // Of what holds the lock itself a field may be all that one has: `it.queue.Unlock()`.
-            let held = embeds_lock(&other, unlock.base).filter(|&held| held == wanted);
-            let object = held.or_else(|| object(&other, unlock.base));
-            let is_other = match object {
-                Some(object) => object != wanted,
-                None => is_own_lock(&other, unlock.base) || is_foreign(&other, unlock.base),
-            };
-            if is_other {
-                continue;
-            }
-            if object.is_none() || !is_own(&read, &operations, unlock) {
-                return false;
-            }
-            given_back = true;
-        }
-    }
-    given_back
-}
-
-/// Whether the function does more with a lock than to take it and to give it back.
-fn is_passed_on(scene: &Scene<'_>, lock: &Operation) -> bool {
-    scene.nodes.iter().any(|&node| {
-        let Node::Expr(expr) = node else { return false };
-        let names =
-            matches!(scene.file.expr(expr).kind, ExprKind::Ident(_) | ExprKind::Selector { .. });
-        let takes = |around: Node| match around {
-            Node::Expr(around) => match scene.file.expr(around).kind {
-                ExprKind::Selector { base, name } => {
-                    let name = name.name.as_str();
-                    let does = LOCKS.contains(&name) || matches!(name, "Unlock" | "RUnlock");
-                    scene.file.unparen(base) == expr
-                        && (does || scene.selector(lock.base).is_none())
-                }
-                _ => false,
-            },
-            _ => false,
-        };
-        names && scene.text(expr) == lock.text && !scene.parent(node).is_some_and(takes)
-    })
-}
-
 /// The variable at the root of `x.f[i]`, `x[i].f`.
 fn element_variable(scene: &Scene<'_>, expr: ExprId) -> Option<LocalId> {
     let mut at = scene.file.unparen(expr);
@@ -521,6 +468,8 @@ struct Held<'h, 'a> {
     scene: &'h Scene<'a>,
     read: &'h Read<'a>,
     lock: &'h Operation,
+    /// What it is locked for, if it is a lock of many things.
+    key: Option<&'h Key<'h, 'a>>,
     /// Where it is unlocked.
     unlocks: FxHashSet<StepId>,
     /// Where something is unlocked that is known to be another lock.
@@ -549,6 +498,9 @@ impl Held<'_, '_> {
             return true;
         }
         if self.variable.is_some_and(|variable| function.defines(at, variable)) {
+            return true;
+        }
+        if self.key.is_some_and(|key| key.settles(self.read, at)) {
             return true;
         }
         // Another lock has nothing to do with this one.
@@ -691,7 +643,12 @@ fn tell(
     never: bool,
 ) -> Finding {
     let cx = &scene.cx;
-    let name = &lock.text;
+    let base = scene.text(lock.base);
+    let key = lock.key.map(|key| scene.text(key)).unwrap_or_default();
+    let name = match lock.key {
+        Some(_) => format!("`{base}` of `{key}`"),
+        None => format!("`{base}`"),
+    };
     let locked = scene.span(Node::Expr(lock.call));
     let last = path.decisions().filter_map(condition).next_back();
     let (left, told) = match path.end {
@@ -709,8 +666,8 @@ fn tell(
         _ => (turn(scene, lock), "the next turn locks again"),
     };
     let message = match never {
-        true => format!("`{name}` is locked here, and nobody unlocks it"),
-        false => format!("`{name}` is locked here and not unlocked on every way out"),
+        true => format!("{name} is locked here, and nobody unlocks it"),
+        false => format!("{name} is locked here and not unlocked on every way out"),
     };
     let mut finding = cx.finding(locked, "stays locked", message);
     finding.confidence = confidence_of_own(scene);
@@ -738,12 +695,12 @@ fn tell(
         true => "other functions give it back, this one does not",
         false => "another way out gives it back, this one does not",
     };
-    finding.why = format!("whoever locks `{name}` next waits for ever: {others}");
+    finding.why = format!("whoever locks {name} next waits for ever: {others}");
     finding.help = match never {
-        true => format!("`defer {name}.{release}()` right after it is locked"),
+        true => format!("`defer {base}.{release}()` right after it is locked"),
         false => {
             format!(
-                "`defer {name}.{release}()` right after it is locked, or unlock on this path too"
+                "`defer {base}.{release}({key})` right after it is locked, or unlock on this path too"
             )
         }
     };

@@ -74,6 +74,9 @@ pub fn unlock(text: &Text<'_>, locked: Span) -> Option<Made> {
     let stmts = text.stmts();
     let &lock = stmts.iter().find(is_lock)?;
     let Some((call, false)) = text.call(lock) else { return None };
+    if !file.args(call).is_empty() {
+        return None;
+    }
     let (base, method) = text.callee(call)?.rsplit_once('.')?;
     let unlock = match method {
         "Lock" => format!("{base}.Unlock"),

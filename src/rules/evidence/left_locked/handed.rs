@@ -3,8 +3,10 @@
 use rustc_hash::FxHashSet;
 
 use super::Operation;
+use super::getters::{is_got, last_name};
 use crate::flow::{Cfg, EdgeKind, Path, StepId};
 use crate::index::{LocalId, LocalKind, Type};
+use crate::program::library::{Intrinsic, intrinsic};
 use crate::rules::conditions::Decided;
 use crate::rules::evidence::locks::{Locking, Object, object};
 use crate::rules::scene::{Scene, holds_any};
@@ -29,9 +31,10 @@ pub(super) fn is_handed_over(
                     .is_some_and(|(tested, differs)| tested == local && differs == holds)
             })
         };
-        !scene.is_nil(result)
-            && scene.info.type_of(result).is_error()
-            && scene.local(result).is_none_or(failed)
+        is_new_error(scene, result)
+            || !scene.is_nil(result)
+                && scene.info.type_of(result).is_error()
+                && scene.local(result).is_none_or(failed)
     });
     // Who gets the lock is told so.
     let tells = results.last().is_none_or(|&last| {
@@ -39,12 +42,22 @@ pub(super) fn is_handed_over(
         scene.is_nil(last) || scene.info.type_of(last).is_error() || matches!(ty, Type::Basic(_))
     });
     let known = object(scene, lock.base);
-    (tells || sends(scene, path))
-        && !fails
-        && known.is_some_and(|known| {
-            let locks = Locking::locks(&scene.cx.package);
-            locks.is_given_elsewhere(scene.cx.func, known)
-        })
+    let is_given = |known: Object| {
+        let locks = Locking::locks(&scene.cx.package);
+        locks.is_given_elsewhere(scene.cx.func, known)
+    };
+    // What is got may be given back by who gets it in another way, and one of many by who has the key.
+    let is_open = is_got(scene, lock.base) || lock.key.is_some();
+    (tells || is_open || sends(scene, path)) && !fails && (is_open || known.is_some_and(is_given))
+}
+
+/// Whether a value is an error that is made there, also by a package that is not available.
+fn is_new_error(scene: &Scene<'_>, value: ExprId) -> bool {
+    let called = scene.info.callee(scene.file.unparen(value)).qualified(scene.cx.index());
+    called.is_some_and(|called| {
+        let made = intrinsic(called.path.as_str(), called.name.as_str());
+        called.receiver.is_none() && made == Intrinsic::NewError
+    })
 }
 
 /// The steps of a body that send the lock itself, or what it is a field of where another function gives that back
@@ -95,12 +108,12 @@ fn sends(scene: &Scene<'_>, path: &Path<(bool, Decided)>) -> bool {
 /// Whether a function of the package that calls this one gives back the lock, which it does not take
 /// itself.
 pub(super) fn caller_gives_back(scene: &Scene<'_>, lock: &Operation, release: &str) -> bool {
-    let Some((_, field)) = scene.selector(lock.base) else { return false };
+    let Some(field) = last_name(scene, lock) else { return false };
     let index = scene.cx.index();
     let calls = format!("{}(", scene.name.name);
     let method = lock.through.as_ref().map_or(lock.name, |it| it.as_str());
-    let takes = format!("{}.{method}(", field.name);
-    let gives = format!("{}.{release}(", field.name);
+    let takes = format!("{field}.{method}(");
+    let gives = format!("{field}.{release}(");
     index.package(scene.cx.func.package).funcs.iter().any(|func| {
         let file = index.file_of(func.id);
         let text = file.source.slice(file.decl(func.decl).span);
@@ -137,12 +150,8 @@ pub(super) fn handed(scene: &Scene<'_>) -> FxHashSet<String> {
     handed_bases(scene).map(|base| scene.text(base)).collect()
 }
 
-/// The same; `None` for a lock of which it is not known what it is.
-pub(super) fn handed_objects(scene: &Scene<'_>) -> impl Iterator<Item = Option<Object>> {
-    handed_bases(scene).map(|base| object(scene, base))
-}
-
-fn handed_bases(scene: &Scene<'_>) -> impl Iterator<Item = ExprId> {
+/// The same, as expressions.
+pub(super) fn handed_bases(scene: &Scene<'_>) -> impl Iterator<Item = ExprId> {
     scene.nodes.iter().filter_map(|&node| {
         let Node::Expr(expr) = node else { return None };
         match scene.file.expr(expr).kind {

@@ -20,7 +20,7 @@ use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
 pub(super) fn check(scene: &Scene<'_>, operations: &[Operation]) -> Vec<(String, Finding)> {
     let mut found: Vec<(String, Finding)> = Vec::new();
     for wrong in operations {
-        if found.iter().any(|(text, _)| *text == wrong.text) {
+        if wrong.key.is_some() || found.iter().any(|(text, _)| *text == wrong.text) {
             continue;
         }
         let same = || operations.iter().filter(|it| it.text == wrong.text);
@@ -104,6 +104,7 @@ fn leads_to<'a>(
         scene,
         read,
         lock,
+        key: None,
         unlocks: others.map(|it| it.at.step).collect(),
         others: Default::default(),
         variable,
