@@ -19,6 +19,7 @@ mod claimed;
 mod cleared;
 mod closed;
 mod consumer;
+mod counted_late;
 mod counts_itself;
 mod dead_arm;
 mod departed;
@@ -226,7 +227,7 @@ pub fn lock_order(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 
 /// Locks that are not given back on a path.
 pub fn unlock_missing(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
-    each_function(package, &["Lock()", "lock()"], |scene| left_locked::check(scene, findings));
+    each_function(package, &["Lock(", "lock()"], |scene| left_locked::check(scene, findings));
     held_on::check(package, findings);
     never_released::check(package, findings);
 }
@@ -245,6 +246,7 @@ pub fn waitgroup_unbalanced(package: &PackageCx<'_>, findings: &mut Vec<Finding>
     overtaken::check(package, findings);
     never_done::check(package, findings);
     left_counted::check(package, findings);
+    counted_late::check(package, findings);
 }
 
 /// Whether the address of an expression is taken.

@@ -6,6 +6,7 @@
 //! the function is left, and not before; and a method of the same receiver gives calls of the same
 //! peer a context with a deadline.
 
+mod accepted;
 mod connection;
 mod handed;
 mod http;
@@ -36,6 +37,7 @@ fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
     let Some(read) = cx.summaries().read(cx.func) else { return };
     findings.extend(http::check(cx, &read));
     findings.extend(connection::check(cx, &read));
+    findings.extend(accepted::check(cx, &read));
     findings.extend(handed::check(cx, &read));
     findings.extend(own_bound::check(cx, &read));
     findings.extend(process::check(cx, &read));

@@ -3,7 +3,10 @@
 //!
 //! Evidence: the catalog says of the stream's type that unread data holds up the connection; all uses
 //! of the stream are seen, and none but the copy reads it or gives it up; the same connection made
-//! another stream that somebody uses.
+//! another stream that somebody uses. Or both outputs of a process are pipes, and one of them is read to its end
+//! before the other (`output`).
+
+mod output;
 
 use crate::catalog::{Base, End, Multiplexed, Name, Place, Transfer};
 use crate::diagnostic::{Confidence, Finding, Label, Role};
@@ -20,10 +23,11 @@ pub const RULE: Rule =
     Rule { page: include_str!("../../rules/stream-not-drained.md"), check: Check::Function(check) };
 
 fn check(cx: &FunctionCx<'_>, findings: &mut Vec<Finding>) {
-    if !holds_any(cx, &["Copy"]) || serves_tests(cx.index(), cx.func) {
+    if !holds_any(cx, &["Copy", "StderrPipe"]) || serves_tests(cx.index(), cx.func) {
         return;
     }
     let Some(scene) = Scene::new(*cx) else { return };
+    findings.extend(output::check(&scene));
     for &node in scene.nodes.iter() {
         let Node::Expr(call) = node else { continue };
         if let Some(copy) = Copy::of(&scene, call)

@@ -2,7 +2,7 @@
 //!
 //! Evidence: a function holds a lock of `sync` that it reaches through a variable, on every way to
 //! a call; what it calls is a method of the same variable, or is given it, and locks the same field of
-//! it before all else, itself or in what it calls, unless it refuses an argument at once. The fields that lead to it are
+//! it whatever way it goes, itself or in what it calls, unless it refuses an argument at once. The fields that lead to it are
 //! not assigned in between (`moved`). The field may
 //! also be reached by one that leads back from a part to what the part was taken out of. Or a method
 //! calls such a method for its receiver, does not give the lock back, and whoever can call the method
@@ -44,18 +44,19 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let runners = Runners::new(package);
     for caller in scenes.iter().filter(|scene| locks.taken.contains_key(&scene.cx.func)) {
         for &(callee, _, call) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
-            let Some(first) = firsts.of(callee) else { continue };
-            if caller.is_deferred(call) || may_return_before(caller, call, &first) {
+            if caller.is_deferred(call) {
                 continue;
             }
-            let lock = held(caller, &locks, call, &first)
-                .or_else(|| held_of_parent(caller, &locks, &parents, call, &first));
-            if let Some(lock) = lock
-                && waits(&locks, &runners, &lock, &first.lock)
-            {
-                let holder = Holder { scene: caller, lock, call };
-                findings.extend(tell(package, &holder, callee, &first));
-            }
+            let told = firsts.of(callee).iter().find_map(|first| {
+                if may_return_before(caller, call, first) {
+                    return None;
+                }
+                let lock = held(caller, &locks, call, first)
+                    .or_else(|| held_of_parent(caller, &locks, &parents, call, first))
+                    .filter(|lock| waits(&locks, &runners, lock, &first.lock))?;
+                tell(package, &Holder { scene: caller, lock, call }, callee, first)
+            });
+            findings.extend(told);
         }
     }
     for scene in &scenes {
@@ -64,7 +65,7 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let mut seen: FxHashSet<FuncId> = FxHashSet::default();
     for caller in scenes.iter().filter(|scene| locks.taken.contains_key(&scene.cx.func)) {
         for &(func, _, _) in locks.calls.get(&caller.cx.func).into_iter().flatten() {
-            if !seen.insert(func) || firsts.of(func).is_some() {
+            if !seen.insert(func) || !firsts.of(func).is_empty() {
                 continue;
             }
             let cx = FunctionCx { package: *package, func };
@@ -92,19 +93,20 @@ fn check_through<'a>(
     for &node in through.nodes.iter() {
         let Node::Expr(call) = node else { continue };
         let Callee::Func(callee) = *through.info.callee(call) else { continue };
-        let Some(first) = firsts.of(callee).filter(|first| first.owner == Owner::Receiver) else {
+        let found = firsts.of(callee);
+        let Some(first) = found.iter().find(|first| first.owner == Owner::Receiver) else {
             continue;
         };
         let base = through.method_call(call).and_then(|(base, _)| through.local(base));
-        if base != Some(receiver) || may_return_before(through, call, &first) {
+        if base != Some(receiver) || may_return_before(through, call, first) {
             continue;
         }
         if through.runs_in_turn(None, call)
-            && !gives_before(through, locks, call, &first)
-            && let Some(holder) = held_by_all(package, scenes, locks, through, &first)
+            && !gives_before(through, locks, call, first)
+            && let Some(holder) = held_by_all(package, scenes, locks, through, first)
             && waits(locks, runners, &holder.lock, &first.lock)
         {
-            let mut first = first;
+            let mut first = first.clone();
             first.calls.insert(0, (through.cx.func, call, callee));
             findings.extend(tell(package, &holder, through.cx.func, &first));
         }

@@ -40,7 +40,11 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
     if group.ops.iter().any(|op| op.act == Act::Notify) {
         return None;
     }
-    let closes: Vec<&Op> = group.ops.iter().filter(|op| op.act == Act::Close).collect();
+    let mut closes: Vec<&Op> = group.ops.iter().filter(|op| op.act == Act::Close).collect();
+    if closes.len() > 1 {
+        let all = closes.clone();
+        closes.retain(|&close| !all.iter().any(|other| is_instead(groups, group, close, other)));
+    }
     match closes[..] {
         [close] => check_close(groups, group, close, None),
         // Others close channels of the same kind.
@@ -49,6 +53,21 @@ fn check_group(groups: &Groups<'_>, group: &Group) -> Option<Finding> {
             check_close(groups, group, close, Some(waiter))
         }),
     }
+}
+
+/// Whether a function closes a channel of its own where it does not come to start the goroutine that closes it
+/// later.
+fn is_instead(groups: &Groups<'_>, group: &Group, close: &Op, later: &Op) -> bool {
+    let scene = &groups.scenes[close.scene];
+    let made = group.ops.iter().any(|op| matches!(op.act, Act::Make(_)) && op.scene == close.scene);
+    let started = || {
+        let go = go_of(scene, later.literal?)?;
+        let cfg = scene.graph(close.literal)?;
+        let (closed, started) = (scene.step_of(&cfg, close.node)?, cfg.step_of_stmt(go)?);
+        let outer = scene.literal_around(Node::Stmt(go)) == close.literal;
+        (outer && !cfg.reaches(closed, started) && !cfg.reaches(started, closed)).then_some(())
+    };
+    made && close.scene == later.scene && close.literal != later.literal && started().is_some()
 }
 
 /// Whether an operation waits for the close of its channel and for nothing else.

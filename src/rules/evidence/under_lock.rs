@@ -4,7 +4,7 @@
 //! with a lock held on every way to it, by its function or by one that calls it; whoever would end the wait (all
 //! receivers of the channel in their loops, all who send or close before they do, or a goroutine
 //! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
-//! that it calls; or the only receiver does when it learns that it is to leave, or each receiver when it has
+//! that it calls (one that only others run takes it again in each turn: `turns`); or the only receiver does when it learns that it is to leave, or each receiver when it has
 //! left its loop for reasons of its own (`departing`). Or a server serves under the lock that all who end it take
 //! before (`served`); or who waits for a caller from outside has the lock that the method takes which ends
 //! the object (`closers`); or who is sent to from a list takes itself out of it (`registered`); or who calls a method
@@ -22,6 +22,7 @@ mod registered;
 mod reserved;
 mod room;
 mod served;
+mod turns;
 
 use crate::catalog::{Base, Blocking, Callback, Called, Place, Wait};
 use crate::diagnostic::{Finding, Label, Role};
@@ -39,8 +40,8 @@ use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::{Location, Span};
-use crate::summary::{self, facts};
-use crate::syntax::{ExprId, ExprKind, Node, StmtKind};
+use crate::summary::{self, Source, facts};
+use crate::syntax::{ExprId, ExprKind, Node, StmtKind, UnaryOp};
 pub(super) use room::{asked_above, may_fill};
 
 /// Reports the waits under a lock.
@@ -382,8 +383,12 @@ fn needs_before(groups: &Groups<'_>, op: &Op, locks: &Locks, lock: &Taken) -> Op
     let before = |literal: Option<ExprId>, end: Node| {
         let cfg = scene.graph(literal)?;
         let end = scene.step_of(&cfg, end)?;
-        let started = groups.is_started(scene, literal);
-        started.then(|| locked_before(scene, &cfg, end, &wanted, &[])).flatten()
+        if groups.is_started(scene, literal) {
+            return locked_before(scene, &cfg, end, &wanted, &[]);
+        }
+        (literal.is_none() && turns::is_for_others(&scene.cx))
+            .then(|| turns::locked_before(scene, &cfg, end, &wanted))
+            .flatten()
     };
     let deferred = || {
         let literal = op.literal?;
@@ -554,9 +559,19 @@ fn awaited(scene: &Scene<'_>, call: ExprId) -> Option<Object> {
     })
 }
 
-/// The field that an expression selects.
+/// The field that an expression selects, or of which a variable is all along.
 fn field(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
-    match object(scene, base)? {
+    let named = scene.local(base).and_then(|variable| {
+        let read = scene.cx.summaries().read(scene.cx.func)?;
+        let Source::Expr(given) = read.function.only_definition_of(variable)?.source else {
+            return None;
+        };
+        match scene.file.expr(scene.file.unparen(given)).kind {
+            ExprKind::Unary { op: UnaryOp::Addr, operand } => Some(operand),
+            _ => Some(given),
+        }
+    });
+    match object(scene, named.unwrap_or(base))? {
         Object::Field(at) => Some(Object::Field(at)),
         Object::Embedded(_) | Object::Global(_) => None,
     }
@@ -661,8 +676,22 @@ impl CounterWait<'_, '_> {
                 _ => None,
             });
             let counted: Vec<StepId> = counted.collect();
-            let needs = locked_before(scene, &cfg, done, &needed, &counted)?;
+            let needs = locked_before(scene, &cfg, done, &needed, &counted).or_else(|| {
+                // Who was counted before it was started is waited for from its first step on.
+                let counted = counted.is_empty() && literal.is_none();
+                (counted && self.is_started_counted(scenes, scene))
+                    .then(|| turns::locked_first(scene, &cfg, done, &needed))
+                    .flatten()
+            })?;
             Some((format!("`{}`", scene.name.name), needs))
+        })
+    }
+
+    /// Whether a function is started by one that counts up.
+    fn is_started_counted(&self, scenes: &[Scene<'_>], started: &Scene<'_>) -> bool {
+        scenes.iter().any(|scene| {
+            scene.starts(started.cx.func).next().is_some()
+                && counts_up(scenes, scene.cx.func, self.counter)
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::summary::{Act, At, BodyId, Effect, Function, Mode, Place, Read, Root,
 use crate::syntax::{ExprId, ExprKind, Node};
 
 /// How many calls are followed to the read.
-const MAX_DEPTH: u32 = 3;
+pub(super) const MAX_DEPTH: u32 = 3;
 
 /// The reads of connections that the function dials, or a literal in it.
 pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
@@ -24,7 +24,8 @@ pub(super) fn check(cx: &FunctionCx<'_>, read: &Read<'_>) -> Vec<Finding> {
     let dials = function.calls().filter(|&(_, call)| is_bounded_dial(cx, function, call));
     let check = |(at, dial): (At, ExprId)| {
         let connection = Place::root(Root::Call(dial, 0));
-        let (step, found) = first_read(cx, read, at.body, &connection, MAX_DEPTH).ok()??;
+        let turns = Turns { of: None, depth: MAX_DEPTH };
+        let (step, found) = first_read(cx, read, at.body, &connection, turns).ok()??;
         let of_dialler = OfDialler { read, dial: at, read_at: step, connection: &connection };
         (!of_dialler.is_shown_before() && of_dialler.is_done_with())
             .then(|| finding(cx, function, dial, &found))
@@ -109,26 +110,37 @@ fn made_with(function: &Function<'_>, call: ExprId, field: &str) -> bool {
 }
 
 /// A read that nothing bounds.
-struct Unbounded {
-    location: Location,
+pub(super) struct Unbounded {
+    pub location: Location,
     /// The function that it stands in.
     function: String,
     /// What is called there.
-    what: String,
+    pub what: String,
+    /// Whether that is a handshake, which ends before anything else is said.
+    pub is_handshake: bool,
     /// Where the connection is wrapped that it reads.
     wrapped: Option<Location>,
 }
 
 /// Somebody else has the connection, or puts a bound on it.
-struct Seen;
+pub(super) struct Seen;
+
+/// Where the first read of a connection is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Turns {
+    /// The step of a loop that gives the connection, in each turn another one.
+    pub of: Option<StepId>,
+    /// How many calls are followed.
+    pub depth: u32,
+}
 
 /// The first read of a connection in a body: the step that reads, or that calls what does.
-fn first_read(
+pub(super) fn first_read(
     cx: &FunctionCx<'_>,
     read: &Read<'_>,
     body: BodyId,
     connection: &Place,
-    depth: u32,
+    turns: Turns,
 ) -> Result<Option<(StepId, Unbounded)>, Seen> {
     let function = &read.function;
     if speaks_of_deadline(function) {
@@ -164,23 +176,29 @@ fn first_read(
             (Callee::Func(func), Some(param)) if func.package == cx.func.package => {
                 let inner = cx.summaries().read(*func).ok_or(Seen)?;
                 let place = Place::root(Root::Param(param as u32));
-                let depth = depth.checked_sub(1).ok_or(Seen)?;
+                let depth = turns.depth.checked_sub(1).ok_or(Seen)?;
                 if shown(&inner, BodyId::OWN, &place).next().is_some() {
                     return Err(Seen);
                 }
-                if let Some((_, found)) = first_read(cx, &inner, BodyId::OWN, &place, depth)? {
+                let turns = Turns { of: None, depth };
+                if let Some((_, found)) = first_read(cx, &inner, BodyId::OWN, &place, turns)? {
                     return Ok(Some((step, found)));
                 }
             }
             (_, None) if !on => {}
             _ => match use_of(cx, function, call) {
                 // What is read in turns may be a stream, which stays open.
-                Use::Reads if cfg.reaches(step, step) => return Err(Seen),
-                Use::Reads => {
+                Use::Reads | Use::ShakesHands
+                    if cfg.reaches_without(step, step, &|step| turns.of == Some(step)) =>
+                {
+                    return Err(Seen);
+                }
+                how @ (Use::Reads | Use::ShakesHands) => {
                     let found = Unbounded {
                         location: here,
                         function: function.index.func(function.id).name.as_str().to_owned(),
                         what: function.callee_text(call),
+                        is_handshake: matches!(how, Use::ShakesHands),
                         wrapped,
                     };
                     return Ok(Some((step, found)));
@@ -201,6 +219,8 @@ fn first_read(
 enum Use {
     /// It waits for what the peer sends.
     Reads,
+    /// It waits for what the peer says first, before anything can be read.
+    ShakesHands,
     /// It gives something that reads or writes it.
     Wraps,
     /// Nothing of that.
@@ -217,6 +237,8 @@ fn use_of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Use {
     let standard = !name.path.as_str().split('/').next().unwrap_or_default().contains('.');
     match called {
         _ if wraps => Use::Wraps,
+        "Server" | "Client" if name.path.as_str() == "crypto/tls" => Use::Wraps,
+        "Handshake" if name.path.as_str() == "crypto/tls" => Use::ShakesHands,
         "CopyN" => Use::Reads,
         _ if called.starts_with("Read") || called.starts_with("Decode") => Use::Reads,
         _ if name.receiver.is_none() && called.starts_with("New") => Use::Wraps,
@@ -234,7 +256,7 @@ fn speaks_of_deadline(function: &Function<'_>) -> bool {
 }
 
 /// Where others than functions of the package get to know a connection, in a body and in its literals.
-fn shown<'r>(
+pub(super) fn shown<'r>(
     read: &'r Read<'_>,
     body: BodyId,
     connection: &'r Place,

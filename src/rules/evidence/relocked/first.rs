@@ -1,4 +1,6 @@
-//! What a function locks before all else, itself or in what it calls.
+//! What a function locks on every way through it, itself or in what it calls.
+
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,7 +62,7 @@ impl Owner {
     }
 }
 
-/// A lock that a function takes before all else.
+/// A lock that a function takes, whatever way it goes.
 #[derive(Clone)]
 pub(super) struct First {
     pub lock: Taken,
@@ -89,7 +91,7 @@ pub(super) struct Firsts<'p, 'a> {
     package: &'p PackageCx<'a>,
     locks: &'p Locks,
     /// By function, and by how many calls it may take.
-    known: FxHashMap<(FuncId, u32), Option<First>>,
+    known: FxHashMap<(FuncId, u32), Rc<[First]>>,
 }
 
 impl<'p, 'a> Firsts<'p, 'a> {
@@ -97,30 +99,38 @@ impl<'p, 'a> Firsts<'p, 'a> {
         Firsts { package, locks, known: FxHashMap::default() }
     }
 
-    /// What a function locks first.
-    pub fn of(&mut self, func: FuncId) -> Option<First> {
+    /// What a function locks.
+    pub fn of(&mut self, func: FuncId) -> Rc<[First]> {
         self.within(func, MAX_CALLS)
     }
 
-    fn within(&mut self, func: FuncId, depth: u32) -> Option<First> {
+    fn within(&mut self, func: FuncId, depth: u32) -> Rc<[First]> {
         if func.package != self.package.package {
-            return None;
+            return Rc::default();
         }
         if let Some(known) = self.known.get(&(func, depth)) {
             return known.clone();
         }
-        let scene = Scene::new(FunctionCx { package: *self.package, func })?;
-        let found = self.own(&scene).or_else(|| self.called(&scene, depth));
-        self.known.insert((func, depth), found.clone());
+        let opened = Scene::new(FunctionCx { package: *self.package, func });
+        let found = opened.map_or_else(Rc::default, |scene| {
+            let mut found = self.own(&scene);
+            if found.is_empty() {
+                found.extend(self.called(&scene, depth));
+            }
+            found.into()
+        });
+        self.known.insert((func, depth), Rc::clone(&found));
         found
     }
 
-    /// The lock that a function takes itself.
-    fn own(&self, scene: &Scene<'_>) -> Option<First> {
-        let all = self.locks.taken.get(&scene.cx.func)?;
-        let read = scene.cx.summaries().read(scene.cx.func)?;
+    /// The locks that a function takes itself.
+    fn own(&self, scene: &Scene<'_>) -> Vec<First> {
+        let taken = self.locks.taken.get(&scene.cx.func);
+        let Some((all, read)) = taken.zip(scene.cx.summaries().read(scene.cx.func)) else {
+            return Vec::new();
+        };
         let cfg = &read.function.body(BodyId::OWN).cfg;
-        all.iter().filter(|taken| taken.literal.is_none()).find_map(|taken| {
+        let first = all.iter().filter(|taken| taken.literal.is_none()).filter_map(|taken| {
             let base = base_of(scene, taken)?;
             let step = cfg.step_of_expr(taken.call)?;
             let variable = root_variable(scene, base)?;
@@ -139,7 +149,8 @@ impl<'p, 'a> Firsts<'p, 'a> {
             let path = path(scene, base) + &holder(scene, taken.call);
             let (by, calls) = (scene.cx.func, Vec::new());
             Some(First { lock: *taken, owner, path, asked, by, calls })
-        })
+        });
+        first.collect()
     }
 
     /// Whether a function may call one before that gives back what it takes: it is called with the lock held.
@@ -165,7 +176,8 @@ impl<'p, 'a> Firsts<'p, 'a> {
             if !scene.runs_in_turn(None, call) {
                 return None;
             }
-            let first = self.within(callee, depth)?;
+            let found = self.within(callee, depth);
+            let first = found.first()?.clone();
             let given = first.owner.given(scene, call);
             let variable = given.and_then(|given| root_variable(scene, given)?);
             let owner = match variable {
@@ -309,7 +321,8 @@ impl Walk for Without<'_, '_> {
 }
 
 /// Whether a condition of an `if` asks nothing but numbers and errors that calls in the function gave:
-/// both answers are possible, whatever the caller knows.
+/// both answers are possible, whatever the caller knows. A number may be what the receiver knows of itself; a
+/// function that always fails where it is called with the lock held would not be called.
 fn is_own_matter(scene: &Scene<'_>, function: &Function<'_>, condition: ExprId) -> bool {
     let compares = matches!(scene.file.expr(condition).kind, ExprKind::Binary { .. });
     let variables = locals_in(function, Node::Expr(condition));
@@ -324,7 +337,7 @@ fn is_own_matter(scene: &Scene<'_>, function: &Function<'_>, condition: ExprId) 
                 Type::Basic(basic) => basic.is_integer(),
                 _ => false,
             };
-            (ty.is_error() || counts()) && is_result(scene, function, variable)
+            (ty.is_error() || counts()) && is_result(scene, function, variable, ty.is_error())
         })
 }
 
@@ -346,13 +359,14 @@ fn asks_receiver(scene: &Scene<'_>, call: ExprId) -> bool {
     of.is_some() && of == scene.receiver() && scene.args(call).is_empty()
 }
 
-/// Whether a variable is given constants, and what calls return that know more than the receiver does.
-fn is_result(scene: &Scene<'_>, function: &Function<'_>, variable: LocalId) -> bool {
+/// Whether a variable is given constants, and what calls return: of any call, or of those that know more than the
+/// receiver does.
+fn is_result(scene: &Scene<'_>, function: &Function<'_>, variable: LocalId, any: bool) -> bool {
     let is_call = |node: Node| {
         let Node::Expr(call) = node else { return false };
         matches!(scene.file.expr(call).kind, ExprKind::Call { .. })
             && !matches!(scene.info.callee(call), Callee::Builtin(_) | Callee::Conversion(_))
-            && !asks_receiver(scene, call)
+            && (any || !asks_receiver(scene, call))
     };
     let mut called = false;
     let mut definitions = function.definitions_of(variable);
