@@ -194,3 +194,26 @@ fn a_break_that_is_meant_for_a_loop_with_nothing_behind() {
     tells_nothing(&source("\t\t\tp.Stop()\n\t\t\tp.Start()\n"));
     tells_nothing(&source("\t\t\tprintln()\n"));
 }
+
+#[test]
+fn a_connection_below_a_generated_client() {
+    let source = |client: &str, fails: &str| {
+        format!(
+            "package m\n\nimport (\n\t\"context\"\n\t\"time\"\n\n\t\"example.com/other/pb\"\n\t\"google.golang.org/grpc\"\n)\n\n\
+             type watcher struct {{\n\tconn   *grpc.ClientConn\n\tstream pb.Watcher_WatchClient\n}}\n\n\
+             func (w *watcher) Run(addr string) {{\n\tfor {{\n\t\tif err := w.connect(addr); err == nil {{\n\t\t\tw.serve()\n\
+             \t\t}}\n\t\ttime.Sleep(time.Second)\n\t}}\n}}\n\n\
+             func (w *watcher) connect(addr string) error {{\n\tconn, err := grpc.Dial(addr)\n\tif err != nil {{\n\
+             \t\treturn err\n\t}}\n\tclient := {client}\n\tstream, err := client.Watch(context.Background())\n\
+             \tif err != nil {{\n{fails}\t\treturn err\n\t}}\n\tw.conn, w.stream = conn, stream\n\treturn nil\n}}\n\n\
+             func (w *watcher) serve() {{\n\tfor {{\n\t\tif _, err := w.stream.Recv(); err != nil {{\n\
+             \t\t\tw.conn.Close()\n\t\t\treturn\n\t\t}}\n\t}}\n}}\n"
+        )
+    };
+    let generated = "pb.NewWatcherClient(conn)";
+    tells_of_file(&source(generated, ""), &["m.go:33 lifecycle-not-ended high"]);
+    tells_of_file(&source(generated, "\t\tconn.Close()\n"), &[]);
+    // Whoever is given more may keep it.
+    tells_of_file(&source("pb.NewWatcherClient(conn, w)", ""), &[]);
+    tells_of_file(&source("pb.Register(conn)", ""), &[]);
+}

@@ -10,7 +10,7 @@ use super::holders::{self, may_end_parts};
 use super::{Held, may_have_ended};
 use crate::catalog::{End, Pure};
 use crate::flow::{Cfg, Edge, EdgeKind, Exit, Passing, Path, PathEnd, Start, Step, StepId, Walk};
-use crate::index::{Callee, Def, FuncId, LocalId};
+use crate::index::{Callee, Def, FuncId, LocalId, QualifiedName};
 use crate::rules::scene::compared_with_nil;
 use crate::rules::{FunctionCx, conditions, turns};
 use crate::source::Span;
@@ -458,9 +458,24 @@ fn is_end_of(effect: &Effect, thing: &Place) -> bool {
 fn wrapper(cx: &FunctionCx<'_>, function: &Function<'_>, at: At) -> Option<Place> {
     let Step::Call(call) = function.step(at) else { return None };
     let callee = function.info.callee(call);
-    let pure = covering::<Pure>(cx.catalog(), cx.versions(), function.index, callee)?;
-    let is_method = callee.qualified(function.index)?.receiver.is_some();
-    (pure.holds && !is_method).then(|| Place::root(Root::Call(call, 0)))
+    let name = callee.qualified(function.index)?;
+    let pure = covering::<Pure>(cx.catalog(), cx.versions(), function.index, callee);
+    let holds = pure.is_some_and(|pure| pure.holds) || makes_client(function, name, call);
+    (holds && name.receiver.is_none()).then(|| Place::root(Root::Call(call, 0)))
+}
+
+/// Whether a function makes a generated client of a connection: `func NewGreeterClient(cc grpc.ClientConnInterface)
+/// GreeterClient` and nothing else has that name and is given only a connection
+/// (google.golang.org/grpc/cmd/protoc-gen-go-grpc).
+fn makes_client(function: &Function<'_>, name: QualifiedName, call: ExprId) -> bool {
+    let &[given] = function.args(call) else { return false };
+    let made = name.name.as_str().strip_prefix("New").and_then(|name| name.strip_suffix("Client"));
+    made.is_some_and(|of| !of.is_empty())
+        && function
+            .info
+            .type_of(given)
+            .strip_pointer()
+            .is_named("google.golang.org/grpc", "ClientConn")
 }
 
 fn lost_at(function: &Function<'_>, held: &Held<'_>, path: &Path) -> Lost {
