@@ -85,6 +85,7 @@ mod unserved;
 mod unshared;
 mod unsignalled;
 mod unstarted;
+mod wait_group;
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
 use crate::index::{Callee, Func, Type};

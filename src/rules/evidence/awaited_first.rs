@@ -6,7 +6,7 @@
 
 use crate::diagnostic::{Finding, Label, Role};
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, wait_group};
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, ExprKind, Node};
 
@@ -71,10 +71,8 @@ fn counter(scene: &Scene<'_>, send: &Op, home: Option<ExprId>) -> Option<String>
     let at = send.step(scene, &cfg)?;
     scene.nodes.iter().find_map(|&node| {
         let Node::Expr(call) = node else { return None };
-        let (base, name) = scene.method_call(call)?;
-        let is_group = scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup");
-        let is_here = name.name.as_str() == "Done" && scene.literal_around(node) == Some(literal);
-        if !is_here || !is_group {
+        let base = wait_group::of_call(scene, call, "Done")?;
+        if scene.literal_around(node) != Some(literal) {
             return None;
         }
         let step = scene.step_of(&cfg, node)?;

@@ -23,7 +23,7 @@ use crate::index::{Builtin, Callee};
 use crate::rules::evidence::caught::catches;
 use crate::rules::evidence::groups::{Act, Group, Groups, Op};
 use crate::rules::evidence::leaver::{has_leaving_arm, holds_lock, leaving_arm};
-use crate::rules::evidence::{confidence, first_line, label};
+use crate::rules::evidence::{confidence, first_line, label, wait_group};
 use crate::rules::held::names_end;
 use crate::rules::scene::Scene;
 use crate::syntax::{ExprId, Node, StmtKind};
@@ -199,9 +199,7 @@ fn waits_for_counted(groups: &Groups<'_>, send: &Op, make: &Op, close: &Op) -> b
 fn counted(scene: &Scene<'_>, call: ExprId) -> Option<(String, Node)> {
     let literal = scene.literal_around(Node::Expr(call))?;
     let of_counter = |call: ExprId, method: &str| {
-        let (base, name) = scene.method_call(call)?;
-        let is_counter = scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup");
-        (is_counter && name.name.as_str() == method).then(|| scene.text(base))
+        wait_group::of_call(scene, call, method).map(|base| scene.text(base))
     };
     if let Some(start) = scene.given_to(literal) {
         return Some((of_counter(start, "Go")?, Node::Expr(start)));
@@ -465,10 +463,7 @@ fn hears_of_end(groups: &Groups<'_>, group: &Group, close: &Op, senders: &[usize
 /// Whether a function tells a counter that it is over.
 fn tells_its_end(scene: &Scene<'_>) -> bool {
     scene.nodes.iter().any(|&node| match node {
-        Node::Expr(call) => scene.method_call(call).is_some_and(|(base, name)| {
-            name.name.as_str() == "Done"
-                && scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup")
-        }),
+        Node::Expr(call) => wait_group::of_call(scene, call, "Done").is_some(),
         _ => false,
     })
 }

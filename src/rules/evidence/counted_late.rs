@@ -1,14 +1,15 @@
 //! A goroutine that is counted in a `WaitGroup` only after it has been started.
 //!
 //! Evidence: a `go` statement starts a literal that calls `Done` on a group and waits for no channel itself, and the
-//! very next statement calls `Add` on it; the package adds to the group nowhere else. The goroutine may come to its `Done` first: "if the counter
-//! goes negative, Add panics" (<https://pkg.go.dev/sync#WaitGroup.Add>); and a `Wait` in between waits for nobody.
+//! very next statement calls `Add` on it; the package adds to the group nowhere else. The goroutine may come to its
+//! `Done` first: "if the counter goes negative, Add panics" (<https://pkg.go.dev/sync#WaitGroup.Add>); and a `Wait`
+//! in between waits for nobody.
 
 use crate::diagnostic::{Confidence, Finding, Label, Role};
-use crate::index::{FuncId, LocalId, Type};
+use crate::index::{Callee, FuncId, LocalId, Type};
 use crate::rules::PackageCx;
-use crate::rules::evidence::first_line;
 use crate::rules::evidence::locks::{Object, object};
+use crate::rules::evidence::{first_line, wait_group};
 use crate::rules::scene::{Scene, counts_where, is_beside_tests, outside_tests};
 use crate::syntax::{ExprId, ExprKind, Node, StmtId, StmtKind, UnaryOp};
 
@@ -17,21 +18,30 @@ pub(super) fn check(package: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     if !counts_where(package, &[".Add("]) {
         return;
     }
-    let scenes: Vec<Scene<'_>> =
-        outside_tests(package, &[".Add(", ".Go("]).filter_map(Scene::new).collect();
-    for scene in scenes.iter().filter(|scene| package.counts_in(scene.cx.declared())) {
-        let late: Vec<Late> = scene.nodes.iter().flat_map(|&node| Late::of(scene, node)).collect();
+    for cx in outside_tests(package, &[".Add("]).filter(|cx| package.counts_in(cx.declared())) {
+        let Some(scene) = Scene::new(cx) else { continue };
+        let late: Vec<Late> = scene.nodes.iter().flat_map(|&node| Late::of(&scene, node)).collect();
         for one in &late {
-            let adds = |other: &Scene<'_>| {
-                let calls = other.nodes.iter().filter(|&&node| adds_to(other, node, one.group));
-                calls.count()
-            };
             let of_this = late.iter().filter(|other| other.group == one.group).count();
-            if scenes.iter().map(adds).sum::<usize>() == of_this {
-                findings.push(one.tell(scene));
+            if adds_to(package, one.group) == of_this {
+                findings.push(one.tell(&scene));
             }
         }
     }
+}
+
+/// How often the package adds to a group.
+fn adds_to(package: &PackageCx<'_>, group: Group) -> usize {
+    let adds = |scene: Scene<'_>| {
+        let is_add = |&&node: &&Node| match node {
+            Node::Expr(call) => {
+                ["Add", "Go"].iter().any(|method| counter(&scene, call, method) == Some(group))
+            }
+            _ => false,
+        };
+        scene.nodes.iter().filter(is_add).count()
+    };
+    outside_tests(package, &[".Add(", ".Go("]).filter_map(Scene::new).map(adds).sum()
 }
 
 /// A goroutine that is counted too late.
@@ -53,27 +63,25 @@ impl Late {
     /// Those of a block.
     fn of(scene: &Scene<'_>, block: Node) -> Vec<Late> {
         let Node::Stmt(block) = block else { return Vec::new() };
-        let StmtKind::Block(stmts) = &scene.file.stmt(block).kind else { return Vec::new() };
-        let pairs = stmts.windows(2).filter_map(|pair| {
-            let &[go, next] = pair else { return None };
-            let StmtKind::Go(started) = scene.file.stmt(go).kind else { return None };
-            let ExprKind::Call { callee, .. } = scene.file.expr(started).kind else { return None };
-            let literal = scene.file.unparen(callee);
-            let StmtKind::Expr(add) = scene.file.stmt(next).kind else { return None };
-            let group = counter(scene, add, "Add")?;
-            if scene.file.descendants(Node::Expr(literal)).any(|node| waits(scene, node)) {
-                return None;
-            }
-            let is_literal = matches!(scene.file.expr(literal).kind, ExprKind::FuncLit(_));
-            let mut inside =
-                scene.file.descendants(Node::Expr(literal)).filter_map(|node| match node {
-                    Node::Expr(call) => Some(call),
-                    _ => None,
-                });
-            let done = inside.find(|&call| counter(scene, call, "Done") == Some(group))?;
-            is_literal.then_some(Late { group, go, add, done })
-        });
-        pairs.collect()
+        let pairs = scene.file.block(block).windows(2);
+        pairs.filter_map(|pair| Late::of_pair(scene, pair[0], pair[1])).collect()
+    }
+
+    /// The goroutine that a statement starts, if the next one counts it.
+    fn of_pair(scene: &Scene<'_>, go: StmtId, next: StmtId) -> Option<Late> {
+        let StmtKind::Go(started) = scene.file.stmt(go).kind else { return None };
+        let StmtKind::Expr(add) = scene.file.stmt(next).kind else { return None };
+        let group = counter(scene, add, "Add")?;
+        let Callee::Literal(literal) = *scene.info.callee(started) else { return None };
+        let inside = || scene.file.descendants(Node::Expr(literal));
+        if inside().any(|node| waits(scene, node)) {
+            return None;
+        }
+        let done = inside().find_map(|node| match node {
+            Node::Expr(call) => (counter(scene, call, "Done")? == group).then_some(call),
+            _ => None,
+        })?;
+        Some(Late { group, go, add, done })
     }
 
     fn tell(&self, scene: &Scene<'_>) -> Finding {
@@ -122,20 +130,10 @@ fn waits(scene: &Scene<'_>, node: Node) -> bool {
     }
 }
 
-fn adds_to(scene: &Scene<'_>, node: Node, group: Group) -> bool {
-    let Node::Expr(call) = node else { return false };
-    ["Add", "Go"].iter().any(|method| counter(scene, call, method) == Some(group))
-}
-
 /// The group of a call of this method.
 fn counter(scene: &Scene<'_>, call: ExprId, method: &str) -> Option<Group> {
-    let ExprKind::Call { .. } = scene.file.expr(call).kind else { return None };
-    let (base, name) = scene.method_call(call)?;
-    let ty = scene.info.type_of(base);
-    if name.name.as_str() != method || !ty.strip_pointer().is_named("sync", "WaitGroup") {
-        return None;
-    }
-    match (scene.local(base), ty) {
+    let base = wait_group::of_call(scene, call, method)?;
+    match (scene.local(base), scene.info.type_of(base)) {
         // Another function may have counted up what a pointer leads to.
         (Some(_), Type::Pointer(_)) => None,
         (Some(local), _) => Some(Group::Local(scene.cx.func, local)),

@@ -14,7 +14,7 @@ use crate::flow::{Cfg, Step, StepId};
 use crate::index::{Def, LocalId, LocalKind, Type};
 use crate::rules::evidence::locks::{Object, object};
 use crate::rules::evidence::traffic::received_from;
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, wait_group};
 use crate::rules::scene::{Scene, counts_where, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::syntax::{ExprId, Node, StmtId, StmtKind, Symbol};
@@ -66,16 +66,10 @@ struct Call {
 fn calls(at: usize, scene: &Scene<'_>) -> Vec<Call> {
     let found = scene.nodes.iter().filter_map(|&node| {
         let Node::Expr(call) = node else { return None };
-        let (base, name) = scene.method_call(call)?;
-        let name = match name.name.as_str() {
-            "Add" => Name::Add,
-            "Done" => Name::Done,
-            "Wait" => Name::Wait,
-            _ => return None,
-        };
-        if !scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup") {
-            return None;
-        }
+        let names = [("Add", Name::Add), ("Done", Name::Done), ("Wait", Name::Wait)];
+        let (base, name) = names
+            .into_iter()
+            .find_map(|(method, name)| Some((wait_group::of_call(scene, call, method)?, name)))?;
         let group = match scene.local(base) {
             Some(local) => Group::Local(at, local),
             None => Group::Object(object(scene, base)?),

@@ -14,7 +14,7 @@ use crate::flow::{Cfg, Exit, Passing, Start, Step, StepId, Walk};
 use crate::index::{FuncId, LocalId, Type};
 use crate::rules::evidence::counts_itself::{hears, starts_of};
 use crate::rules::evidence::traffic::received_from;
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, wait_group};
 use crate::rules::scene::{Scene, counts_where, holds_any, may_start_goroutines, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
@@ -54,9 +54,8 @@ struct Wait<'s, 'a> {
 
 impl<'s, 'a> Wait<'s, 'a> {
     fn of(scene: &'s Scene<'a>, call: ExprId) -> Option<Wait<'s, 'a>> {
-        let (base, name) = scene.method_call(call)?;
-        let is_group = scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup");
-        if name.name.as_str() != "Wait" || !is_group || !scene.is_of_receiver(base) {
+        let base = wait_group::of_call(scene, call, "Wait")?;
+        if !scene.is_of_receiver(base) {
             return None;
         }
         let (_, field) = scene.selector(scene.file.unparen(base))?;

@@ -12,7 +12,7 @@ use crate::index::{Builtin, Callee, Def, FuncId, LocalId, LocalKind, Type};
 use crate::rules::conditions::condition;
 use crate::rules::evidence::left_locked::root_variable;
 use crate::rules::evidence::locks::fields;
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, wait_group};
 use crate::rules::scene::{Scene, holds_any};
 use crate::rules::{FunctionCx, PackageCx};
 use crate::source::Location;
@@ -237,10 +237,8 @@ impl Wait {
     fn subject(&self, scene: &Scene<'_>, expr: ExprId) -> Option<ExprId> {
         match self.awaited {
             Awaited::Counter => {
-                let (base, name) = scene.method_call(expr)?;
-                let waits = name.name.as_str() == "Wait"
-                    && scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup");
-                (waits && scene.go_of(expr).is_none()).then_some(base)
+                let group = wait_group::of_call(scene, expr, "Wait");
+                group.filter(|_| scene.go_of(expr).is_none())
             }
             Awaited::Close => match scene.file.expr(expr).kind {
                 ExprKind::Unary { op: UnaryOp::Recv, operand } => {

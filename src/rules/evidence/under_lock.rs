@@ -4,8 +4,8 @@
 //! with a lock held on every way to it, by its function or by one that calls it; whoever would end the wait (all
 //! receivers of the channel in their loops, all who send or close before they do, or a goroutine
 //! before its `Done`, or that the counter has started) takes the same lock, itself or in a function
-//! that it calls (one that only others run takes it again in each turn: `turns`); or the only receiver does when it learns that it is to leave, or each receiver when it has
-//! left its loop for reasons of its own (`departing`). Or a server serves under the lock that all who end it take
+//! that it calls (one that only others run takes it again in each turn: `turns`); or the only receiver does when it
+//! learns that it is to leave, or each receiver when it has left its loop for reasons of its own (`departing`). Or a server serves under the lock that all who end it take
 //! before (`served`); or who waits for a caller from outside has the lock that the method takes which ends
 //! the object (`closers`); or who is sent to from a list takes itself out of it (`registered`); or who calls a method
 //! receives what its goroutine sends under a lock that he may want himself (`lent`). Who calls may do so
@@ -35,7 +35,7 @@ use crate::rules::evidence::locks::{
     taken, tells_of_locks,
 };
 use crate::rules::evidence::under_lock::room::{asks_room, has_room_for_all, is_counted};
-use crate::rules::evidence::{confidence, first_line};
+use crate::rules::evidence::{confidence, first_line, wait_group};
 use crate::rules::recurrence::is_once;
 use crate::rules::scene::{Scene, outside_tests};
 use crate::rules::{FunctionCx, PackageCx};
@@ -579,13 +579,7 @@ fn field(scene: &Scene<'_>, base: ExprId) -> Option<Object> {
 
 /// The counter of a call `x.Wait()`, `x.Add(n)` or `x.Done()`.
 fn counter(scene: &Scene<'_>, call: ExprId, method: &str) -> Option<Object> {
-    let ExprKind::Call { .. } = scene.file.expr(call).kind else { return None };
-    let (base, name) = scene.method_call(call)?;
-    let is_group = scene.info.type_of(base).strip_pointer().is_named("sync", "WaitGroup");
-    if name.name.as_str() != method || !is_group {
-        return None;
-    }
-    field(scene, base)
+    field(scene, wait_group::of_call(scene, call, method)?)
 }
 
 /// What a counter runs in a goroutine of its own: a call `x.Go(f)`, and the function that `f` is.

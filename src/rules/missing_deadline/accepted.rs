@@ -9,9 +9,11 @@ use crate::diagnostic::{Finding, Label, Role};
 use crate::flow::{Step, StepId};
 use crate::index::Callee;
 use crate::rules::FunctionCx;
-use crate::rules::missing_deadline::connection::{MAX_DEPTH, Turns, Unbounded, first_read, shown};
+use crate::rules::missing_deadline::connection::{
+    MAX_DEPTH, Turns, Unbounded, first_read, shown, speaks_of_deadline,
+};
 use crate::summary::{At, BodyId, Function, Place, Read, Root};
-use crate::syntax::{ExprId, ExprKind, StmtKind};
+use crate::syntax::ExprId;
 
 /// The reads of connections that the function accepts, or a literal in it.
 pub(super) fn check<'a>(cx: &FunctionCx<'a>, read: &Read<'a>) -> Vec<Finding> {
@@ -36,10 +38,7 @@ fn is_accept(function: &Function<'_>, call: ExprId) -> bool {
             matches!((name.path.as_str(), name.name.as_str()), ("net" | "crypto/tls", "Listen"))
         });
         let text = |place: usize| {
-            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else {
-                return None;
-            };
-            args.get(place).and_then(|&arg| function.info.constant(arg)?.as_str())
+            function.args(call).get(place).and_then(|&arg| function.info.constant(arg)?.as_str())
         };
         let is_near =
             |address: &str| ["127.", "[::1]", "localhost"].iter().any(|it| address.starts_with(it));
@@ -83,18 +82,18 @@ impl Accepted<'_, '_> {
     /// A function that the loop starts for each connection waits for the handshake.
     fn started(&self) -> Option<Finding> {
         let function = &self.read.function;
+        if speaks_of_deadline(function) {
+            return None;
+        }
         let cfg = &function.body(self.at.body).cfg;
         cfg.steps().find_map(|step| {
-            let Step::Go(stmt) = cfg.step(step) else { return None };
-            let StmtKind::Go(call) = function.file.stmt(stmt).kind else { return None };
-            let ExprKind::Call { ref args, .. } = function.file.expr(call).kind else {
-                return None;
-            };
+            let Step::Go(_) = cfg.step(step) else { return None };
+            let call = cfg.step(step).call(function.file)?;
             let Callee::Func(func) = *function.info.callee(call) else { return None };
             let at = At { body: self.at.body, step };
             let connection = self.connection();
-            let param =
-                args.iter().position(|&arg| function.places(at, arg).may_be(&connection))?;
+            let is_it = |&arg: &ExprId| function.places(at, arg).may_be(&connection);
+            let param = function.args(call).iter().position(is_it)?;
             if func.package != self.cx.func.package || !cfg.reaches(self.at.step, step) {
                 return None;
             }
@@ -103,16 +102,9 @@ impl Accepted<'_, '_> {
             let turns = Turns { of: None, depth: MAX_DEPTH };
             let found = first_read(self.cx, &inner, BodyId::OWN, &given, turns);
             let (read_at, found) = found.ok()??;
-            let inner_start = At { body: BodyId::OWN, step: StepId(0) };
-            let deadline = {
-                let declared = function.index.func(function.id).decl;
-                let text = function.file.source.slice(function.file.decl(declared).span);
-                memchr::memmem::find(text, b"Deadline").is_some()
-            };
-            (found.is_handshake
-                && !deadline
-                && !is_shown_before(&inner, inner_start, &given, read_at))
-            .then(|| self.tell(&found, "one goroutine for each that connects", "accepted here"))
+            let start = At { body: BodyId::OWN, step: StepId(0) };
+            (found.is_handshake && !is_shown_before(&inner, start, &given, read_at))
+                .then(|| self.tell(&found, "one goroutine for each that connects", "accepted here"))
         })
     }
 

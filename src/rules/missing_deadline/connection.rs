@@ -248,7 +248,7 @@ fn use_of(cx: &FunctionCx<'_>, function: &Function<'_>, call: ExprId) -> Use {
 }
 
 /// Whether a function speaks of a deadline at all.
-fn speaks_of_deadline(function: &Function<'_>) -> bool {
+pub(super) fn speaks_of_deadline(function: &Function<'_>) -> bool {
     let declared = function.index.func(function.id).decl;
     let text = function.file.source.slice(function.file.decl(declared).span);
     memchr::memmem::find(text, b"Deadline").is_some()
